@@ -407,10 +407,14 @@ def _expression(gapped: _Vector, parameters: Mapping[_Vector, str]) -> str:
     return ""
 
 
+_DIMENSION = re.compile(r"^dim_|(?<=length)_\d+$")
+"""What `_element` says of a dimension beside its name."""
+
+
 def _element(use: str, index: int, last: int) -> str:
     """What an element of a list argument is called."""
     if use in ("shape", "output_shape", "slice_end"):
-        return "dim" if index == last else f"dim_{index}"
+        return "dim" if index == last else "dim_rows" if last == 1 else f"dim_length_{index}" if index else "dim_batch"
     return {"slice_start": "start", "slice_step": "step"}.get(use, use)
 
 
@@ -428,7 +432,7 @@ def _words(uses: Sequence[str], *, final: bool) -> list[str]:
     if len({name for name in every if name.startswith("dim_")}) > 1:
         return ["size", "inner_size"]
     plain = [name for name in dict.fromkeys(uses) if not name.startswith("dim")]
-    return [*plain, *dict.fromkeys(uses)]
+    return [*plain, *(_DIMENSION.sub("", name) for name in dict.fromkeys(uses))]
 
 
 def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[model.Statement, ...]:

@@ -59,6 +59,9 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         deepest = max((len(path) for index in group for path in rows[index]), default=0)
         for place in range(depth, deepest):
             words = {index: _word(rows[index], place) for index in group}
+            unnamed = [index for index in group if not words[index]]
+            if len(unnamed) > 1:  # `down_1`, `down_2` and `up_0`, `up_1`: the lists tell them apart
+                words |= {index: _word([[re.sub(r"_\d+$", "", word) for word in path] for path in rows[index]], place) for index in unnamed}
             if len(set(words.values())) > 1 and not _innermost(rows, group, place):
                 _divide(group, words, place)
                 return

@@ -42,31 +42,31 @@ def aligned(bodies: list[Body], **more: object) -> str:
 @table(
     ("columns", "written"),
     [
-        ([(2, 3, 5), (4, 6, 10)], "dim_0, 2 * dim_0"),
-        ([(4, 6, 10), (2, 3, 5)], "dim_0, dim_0 // 2"),
-        ([(2, 3, 5), (5, 6, 8)], "dim_0, dim_0 + 3"),
-        ([(5, 6, 8), (2, 3, 5)], "dim_0, dim_0 - 3"),
-        ([(2, 3, 5), (9, 10, 12)], "dim_0, dim_0 + 7"),
-        ([(10, 11, 13), (3, 4, 6)], "dim_0, dim_0 - 7"),
-        ([(2, 3, 5), (10, 11, 13)], "dim_0, dim"),  # no neighbour
-        ([(10, 11, 13), (2, 3, 5)], "dim_0, dim"),
-        ([(2, 3, 5), (4, 6, 12)], "dim_0, dim"),  # twice as much but once
-        ([(4, 6, 10), (2, 3, 7)], "dim_0, dim"),
-        ([(2, 3), (4, 6)], "dim_0, dim"),  # two functions tell nothing
-        ([(2, 3, 2), (4, 6, 4)], "dim_0, dim"),
-        ([(0, 3, 5), (0, 6, 10)], "dim_0, dim"),
-        ([(2, 3, 5), (0, 6, 10)], "dim_0, dim"),
-        ([(12, 18, 40), (3, 2, 5), (4, 9, 8)], "dim_0, dim_1, dim_0 // dim_1"),
-        ([(2, 3, 5), (7, 4, 9), (14, 12, 45)], "dim_0, dim_1, dim_0 * dim_1"),
-        ([(2, 3, 5), (7, 4, 9), (28, 24, 90)], "dim_0, dim_1, 2 * dim_0 * dim_1"),
-        ([(2, 3, 4), (7, 4, 9), (7, 6, 18)], "dim_0, dim_1, dim_0 * dim_1 // 2"),
-        ([(2, 3, 4), (7, 4, 9), (21, 18, 54)], "dim_0, dim_1, dim"),  # three halves of it
-        ([(8, 10, 9), (2, 5, 3), (16, 4, 9)], "dim_0, dim_1, (dim_0 // dim_1) * (dim_0 // dim_1)"),
-        ([(2, 3, 5), (3, 2, 4), (18, 12, 80)], "dim_0, dim_1, dim_0 * dim_1 * dim_1"),
-        ([(0, 3, 5), (7, 4, 9), (0, 12, 45)], "dim_0, dim_1, dim"),
-        ([(2, 2, 3), (7, 4, 9), (14, 8, 27)], "dim_0, dim_1, dim_0 * dim_1"),
-        ([(2, 3, 5), (2, 3, 5)], "dim_0, dim_0"),
-        ([(2, 3, 5), (8, 8, 8)], "dim_0, 8"),
+        ([(2, 3, 5), (4, 6, 10)], "rows, 2 * rows"),
+        ([(4, 6, 10), (2, 3, 5)], "rows, rows // 2"),
+        ([(2, 3, 5), (5, 6, 8)], "rows, rows + 3"),
+        ([(5, 6, 8), (2, 3, 5)], "rows, rows - 3"),
+        ([(2, 3, 5), (9, 10, 12)], "rows, rows + 7"),
+        ([(10, 11, 13), (3, 4, 6)], "rows, rows - 7"),
+        ([(2, 3, 5), (10, 11, 13)], "rows, dim"),  # no neighbour
+        ([(10, 11, 13), (2, 3, 5)], "rows, dim"),
+        ([(2, 3, 5), (4, 6, 12)], "rows, dim"),  # twice as much but once
+        ([(4, 6, 10), (2, 3, 7)], "rows, dim"),
+        ([(2, 3), (4, 6)], "rows, dim"),  # two functions tell nothing
+        ([(2, 3, 2), (4, 6, 4)], "rows, dim"),
+        ([(0, 3, 5), (0, 6, 10)], "rows, dim"),
+        ([(2, 3, 5), (0, 6, 10)], "rows, dim"),
+        ([(12, 18, 40), (3, 2, 5), (4, 9, 8)], "batch, length, batch // length"),
+        ([(2, 3, 5), (7, 4, 9), (14, 12, 45)], "batch, length, batch * length"),
+        ([(2, 3, 5), (7, 4, 9), (28, 24, 90)], "batch, length, 2 * batch * length"),
+        ([(2, 3, 4), (7, 4, 9), (7, 6, 18)], "batch, length, batch * length // 2"),
+        ([(2, 3, 4), (7, 4, 9), (21, 18, 54)], "batch, length, dim"),  # three halves of it
+        ([(8, 10, 9), (2, 5, 3), (16, 4, 9)], "batch, length, (batch // length) * (batch // length)"),
+        ([(2, 3, 5), (3, 2, 4), (18, 12, 80)], "batch, length, batch * length * length"),
+        ([(0, 3, 5), (7, 4, 9), (0, 12, 45)], "batch, length, dim"),
+        ([(2, 2, 3), (7, 4, 9), (14, 8, 27)], "batch, length, batch * length"),
+        ([(2, 3, 5), (2, 3, 5)], "rows, rows"),
+        ([(2, 3, 5), (8, 8, 8)], "rows, 8"),
     ],
 )
 def test_numbers_that_follow_from_others(columns: list[tuple[int, ...]], written: str) -> None:

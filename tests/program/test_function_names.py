@@ -22,6 +22,10 @@ CASES: dict[str, tuple[dict[str, tuple[str, str]], dict[str, str]]] = {  # funct
         {"conv": "conv_embedder", "conv_2": "conv_stage_0", "conv_3": "conv_stage_2"},
     ),
     "the first of a list": ({"layer": ("layers.0", ""), "layer_2": ("layers.1 layers.2", "")}, {"layer": "layer_first", "layer_2": "layer"}),
+    "two lists, and the first of one": (
+        {"twice": ("down.0", ""), "twice_2": ("down.1 down.2", ""), "twice_3": ("up.0 up.1", "")},
+        {"twice": "twice_down_0", "twice_2": "twice_down", "twice_3": "twice_up"},
+    ),
     "attributes": ({"layer": ("encoder.layers.0", ""), "layer_2": ("decoder.layers.0", "")}, {"layer": "layer_encoder", "layer_2": "layer_decoder"}),
     "nothing tells them apart": ({"layer": ("layers.0 layers.2", ""), "layer_2": ("layers.1 layers.3", "")}, {}),
     "a function with another name": ({"layer": ("a.0", ""), "other": ("b.0", "")}, {}),

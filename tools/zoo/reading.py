@@ -132,16 +132,22 @@ def _bodies(program: model.Program) -> list[tuple[model.Statement, ...]]:
 
 
 def _loops(program: model.Program) -> tuple[int, int]:
-    """Loops, and runs of calls of one function that stand written out."""
+    """Loops, and runs of calls that stand written out: each takes the result of the one before and the same numbers, memories and configs."""
     loops = written_out = 0
     for body in _bodies(program):
         loops += sum(isinstance(one, model.Loop | model.NameLoop | model.RowLoop) for one in body)
-        calls = [one.function for one in body if isinstance(one, model.CallFunction)]
+        calls = [one for one in body if isinstance(one, model.CallFunction)]
         run = 0
-        for index, name in enumerate(calls):
-            run = run + 1 if index and calls[index - 1] == name else 1
+        for index, call in enumerate(calls):
+            run = run + 1 if index and _goes_on(calls[index - 1], call) else 1
             written_out += run == WRITTEN_OUT
     return loops, written_out
+
+
+def _goes_on(before: model.CallFunction, call: model.CallFunction) -> bool:
+    numbers = [[one for one in each.arguments if isinstance(one, model.NumberArgument)] for each in (before, call)]
+    chained = any(isinstance(one, model.TensorRef) and one.name in before.results for one in call.arguments)
+    return before.function == call.function and chained and numbers[0] == numbers[1]
 
 
 def _numbered(program: model.Program, known: set[str]) -> list[str]:
