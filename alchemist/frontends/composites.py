@@ -270,6 +270,20 @@ def log_sum_exp(c: Vocabulary[T, D], x: T, dims: list[int] | None, limit: float)
     return c.binary("add", c.unary("log", total), peak)
 
 
+def modulo(c: Vocabulary[T, D], x: T, y: T, rounding: str, finite: bool) -> T:
+    """x - y round(x / y). rounding: "floor" (the divisor's sign) or "trunc" (the dividend's, `fmod`). finite: y is known to be.
+
+    The remainder by an infinite divisor is x, or the divisor where "floor" asks for its sign: the product there is 0 of a clamped divisor, not NaN.
+    """
+    whole = c.unary(rounding if finite else "trunc", c.binary("div", x, y))
+    if finite:
+        return c.binary("subtract", x, c.binary("multiply", y, whole))
+    largest = float(np.finfo(np.float32).max)
+    left = c.binary("subtract", x, c.binary("multiply", c.unary("clamp_scalar", y, {"min": -largest, "max": largest}), whole))
+    differs = c.binary("lt", c.binary("multiply", left, y), 0, c.bool_dtype)
+    return c.where(differs, c.binary("add", left, y), left) if rounding == "floor" else left
+
+
 # --- whole numbers ------------------------------------------------------------------------------------------------------------
 
 

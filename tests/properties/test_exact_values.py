@@ -296,6 +296,23 @@ def test_a_buffer_that_is_transposed_in_place() -> None:
     check(Transposed(), torch.ones(4, 6))
 
 
+def signs(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    divided = x.fmod(y), x % y, x.fmod(INFINITE), x % -INFINITE, x % y[:, :1]
+    return *divided, x.signbit(), x.bfloat16().signbit(), x.int().signbit(), torch.copysign(y, x)
+
+
+def test_signs_of_zeros_and_infinite_divisors() -> None:
+    x = torch.tensor([-0.0, 0.0, 1.5, -2.5, 3.0, -7.25])
+    check(signs, x.repeat(4, 1), torch.tensor([INFINITE, -INFINITE, 2.0, -0.5])[:, None].expand(4, 6).clone())
+    jnp = pytest.importorskip("jax.numpy")
+    check(lambda x: (jnp.fmod(x, jnp.inf), jnp.signbit(x)), jnp.asarray(x.numpy()), capturing=capture_jax)
+
+
+def test_whole_means_of_integers() -> None:
+    values = _draw(0, 255, 64, 33, dtype=torch.uint8)
+    check(lambda x: (x.float().mean(1).to(torch.uint8), x.float().mean(1, keepdim=True).int(), x.float().mean().int()), values)
+
+
 def test_trend_of_a_series_with_a_large_mean() -> None:
     """The device pools bfloat16, of which numbers around 1000 have three bits behind the point."""
     series = 1000 + torch.randn(2, 3, 48, generator=torch.Generator().manual_seed(0))

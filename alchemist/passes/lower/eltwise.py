@@ -357,7 +357,12 @@ def frac(c: Lowering, op: Operation) -> None:
 
 @rule("signbit")
 def signbit(c: Lowering, op: Operation) -> None:
-    c.set(op.results[0], Tensor(c, c.get(op.operands[0])).op("lt", 0).ssa)
+    """Of floats by their bits: -0.0 has a sign and is not below 0."""
+    x = Tensor(c, c.get(op.operands[0], TILE))
+    if layout(x.ssa).dtype not in INTEGERS:
+        x = x.cast("f32")
+        x = Tensor(c, c.emit("bitcast_convert", [x.ssa], None, shape(x.ssa), "si32"))
+    c.set(op.results[0], x.op("lt", 0).ssa)
 
 
 @rule("softsign")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
@@ -33,11 +35,24 @@ def reduction(c: Lowering, op: Operation) -> None:
     if image is not None and set(axes) == {image[1], image[2]}:
         _image_reduction(c, op, name, image)
         return
+    if name == "mean" and dtype == "f32" and _is_of_integers(source):
+        total = reduce_to(c, "sum", c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim")))
+        count = math.prod(dims[axis] for axis in axes)
+        c.set(result, c.emit("divide", [total, c.scalar(float(count), dtype)], note="ttnn.mean multiplies by 1 / count, which rounds whole means"))
+        return
     if name == "mean" and dtype == "f32" and _is_taken_off(op):
         c.set(result, c.reshape(_centre(c, c.get(source, TILE, dtype), axes), shape(result)))
         return
     reduced = reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim")))
     c.set(result, within_width(c, reduced, access.element_type(result)))
+
+
+def _is_of_integers(value: SSAValue) -> bool:
+    """Whether floats are a cast of integers: their sum is exact, and a whole quotient of it too."""
+    cast = value.owner
+    if not isinstance(cast, Operation) or cast.name != "ttir.typecast":
+        return False
+    return access.element_type(cast.operands[0]).startswith(("i", "si", "ui")) and access.element_type(cast.operands[0]) not in ("i1", "ui1")
 
 
 def _is_taken_off(op: Operation) -> bool:

@@ -81,8 +81,8 @@ def mod(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
     if not c.is_float(a.dtype):
         left = pointwise(c, "remainder", a, b)
         return composites.towards_zero(c, left, a, b) if node.get("fmod", 0) else left
-    rounded = c.unary("trunc" if node.get("fmod", 0) else "floor", pointwise(c, "div", a, b))
-    return pointwise(c, "subtract", a, pointwise(c, "multiply", b, rounded))
+    finite = b.known is not None and bool(np.isfinite(b.known).all())
+    return composites.modulo(c, a, b, "trunc" if node.get("fmod", 0) else "floor", finite)
 
 
 @rule("BitShift")

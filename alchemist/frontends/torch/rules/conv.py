@@ -155,6 +155,8 @@ def _pools(rank: int) -> None:
         c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Tensor:  # fmt: skip
+        if not x.dtype.is_floating_point:
+            raise Unsupported("averages of integers, which PyTorch rounds towards 0: pool x.float() and call trunc")
         whole = count_include_pad or divisor_override is not None
         if rank == 3 and not whole and any(spread(padding, rank)):
             raise Unsupported("avg_pool3d with count_include_pad=False")

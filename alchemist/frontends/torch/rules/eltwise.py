@@ -232,8 +232,8 @@ def _modulo(c: Emitter, a: Value, b: Value, mode: str) -> Tensor:
         left = c.emit("remainder", [x, y])
         return left if mode == "floor" else composites.towards_zero(c, left, x, y)
     x, y = in_float32(c, a, rank), in_float32(c, b, rank)
-    whole = c.unary("floor" if mode == "floor" else "trunc", c.emit("div", [x, y], dtype=x.dtype))
-    return c.cast(c.emit("subtract", [x, c.emit("multiply", [y, whole], dtype=x.dtype)], dtype=x.dtype), c.out_dtype)
+    finite = y.const is not None and bool(y.const.isfinite().all())
+    return c.cast(composites.modulo(c, x, y, "floor" if mode == "floor" else "trunc", finite), c.out_dtype)
 
 
 @rule("aten.pow.Tensor_Scalar")
