@@ -116,6 +116,8 @@ def prepare() -> None:
             shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__", "build"))
         elif (ROOT / name).exists():
             shutil.copy2(ROOT / name, target)
+    for words in (["init", "-q"], ["add", "--all"]):  # some tests ask git for the project's files
+        subprocess.run(["git", *words], cwd=TREE, check=True)
     (WORK / "site").mkdir(exist_ok=True)
     (WORK / "site" / "sitecustomize.py").write_text(SITE % {"root": str(ROOT), "tree": str(TREE), "work": str(WORK)})
 
