@@ -30,7 +30,10 @@ _MESH = re.compile(r"([1-9]\d?)x([1-9]\d?)")
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One way to run the model. plan: "tensor", "data", "hybrid", "given", or "" on one chip. failure: why there is no program of it."""
+    """One way to run the model. failure: why there is no program of it.
+
+    plan: "tensor", "data", "hybrid", "export" (the plan of the export), "shardings" (the argument), or "" on one chip.
+    """
 
     plan: str
     mesh: Mesh
@@ -180,7 +183,7 @@ def scale_source(
     for number, choices in enumerate(wanted, 1):
         tried = []
         for mesh in choices:
-            own = [("given", shardings)] if shardings is not None else [("given", plan_on(plan, captured, mesh))] if plan else plans_of(mesh)
+            own = [("shardings", shardings)] if shardings is not None else [("export", plan_on(plan, captured, mesh))] if plan else plans_of(mesh)
             for called, each in own if mesh != ONE_CHIP else [("", "auto")]:
                 with progress.stage("estimate", f"{number} of {len(wanted)}: {mesh.rows}x{mesh.columns} {called}".rstrip()):
                     tried.append(spread(captured, None, mesh, called, each, options))

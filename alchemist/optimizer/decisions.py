@@ -73,10 +73,10 @@ def safe_of(placed: Placed, number: int) -> Choice | None:
 
 def placed_report(placed: Placed, card: str) -> str:
     """Level 2: per step the chosen memories and configuration, and the next best ones."""
-    before = f"for {placed.safe_ns / 1000:.1f} at level 0" if math.isfinite(placed.safe_ns) else "where level 0 is refused"
+    before = f"{placed.safe_ns / 1000:.1f} us with level 0's choices for the same ops" if math.isfinite(placed.safe_ns) else "level 0's choices are refused"
+    plans = f"{placed.replays} plan{'s' if placed.replays != 1 else ''} timed with all addresses"
     lines = [
-        f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us {before} (replayed with all addresses),"
-        f" at most {placed.l1_peak_bytes} B of tensors in L1 per core, {placed.replays} plans.",
+        f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us; {before}; at most {placed.l1_peak_bytes} B of tensors in L1 per core; {plans}.",
         "",
     ]
     seen: dict[str, list[str]] = {}

@@ -605,7 +605,8 @@ def _facts(
         rows.append(("Memory", _PLACEMENT))
     if any(UNOPTIMIZED in constant.comment for constant in constants):
         rows.append(("Times", _TIMES + "; irs/ has each choice and the error of its time" * options.dump_irs))
-    changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}
+    hidden = ("dump_irs",) if result.mesh == ONE_CHIP else ("dump_irs", "arch")  # on meshes the compiler sets arch; "Mesh" names the system
+    changed = {key: value for key, value in options.changed().items() if key not in hidden}
     if changed:
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))
     rows.append(("Made by", f"alchemist {VERSION}" + (f" from {made_from}" if made_from else "")))

@@ -43,7 +43,7 @@ def _device_ns(program: Path, *options: str) -> float:
 
 def test_rows_are_the_times_of_programs_that_were_exported_for_the_mesh(exports: dict[str, Path], tmp_path: Path) -> None:
     found = scale_source(exports["two"], "1x1,1x2")
-    assert [row.plan for row in found.rows] == ["", "given"]
+    assert [row.plan for row in found.rows] == ["", "export"]
     assert found.rows[1].totals.device_ns == pytest.approx(_device_ns(exports["two"]), abs=1)
     assert 0 < found.rows[1].totals.ccl_ns < found.rows[1].totals.device_ns
 
@@ -61,7 +61,7 @@ def test_the_command_prints_the_table_and_says_what_does_not_fit(exports: dict[s
     assert main(["estimate", str(exports["one"]), "--mesh", "1x8", "--shardings", "tensor", "--json", str(tmp_path / "rows.json")]) == 0
     assert "speed-up" in capsys.readouterr().out
     rows = json.loads((tmp_path / "rows.json").read_text())
-    assert (rows[1]["mesh"], rows[1]["system"], rows[1]["plan"]) == ([1, 8], "t3000", "given")
+    assert (rows[1]["mesh"], rows[1]["system"], rows[1]["plan"]) == ([1, 8], "t3000", "shardings")
     assert rows[1]["ccl_ns"] > 0
     assert main(["estimate", str(exports["one"])]) == 1
     assert "needs a model and meshes" in capsys.readouterr().err

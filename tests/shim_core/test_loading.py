@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from ttnn_shim.errors import bounded, printable, user_location
@@ -204,6 +205,10 @@ def test_cards_and_places() -> None:
         profiles.card_info("n400")
     here = user_location()
     assert here.startswith(f"{__file__}:")
+    helper: dict[str, Any] = {"user_location": user_location}
+    exec(compile("def locate(*helpers): return user_location(helpers)", "/export/utils.py", "exec"), helper)
+    assert helper["locate"]() == "/export/utils.py:1"
+    assert helper["locate"]("utils.py").startswith(f"{__file__}:")
     assert printable("a\tb\n") == "a\tb\n"
     assert printable("a\x1b\ud800é") == "a\\x1b\\ud800é"
     refused = query_program("matmul", [], [])

@@ -10,6 +10,9 @@ from ttnn_shim.errors import user_location
 from ttnn import _core
 
 ffi, lib = _core.ffi, _core.lib
+HELPERS = ("utils.py", "check.py")
+"""Files of an export that call TT-NN for its main.py."""
+
 OFF = "TTNN_SHIM_PLACEMENTS"
 """Environment variable: `off` keeps the warnings away."""
 
@@ -22,7 +25,7 @@ def _show() -> None:
     out = ffi.new("char **")
     _core.check(lib.shim_take_warnings(out))
     for line in _core.text(ffi.gc(out[0], lib.shim_string_free)).splitlines():
-        file, _, number = user_location().rpartition(":")
+        file, _, number = user_location(HELPERS).rpartition(":")
         warnings.warn_explicit(line.replace("mesh.", "ttnn.", 1), PlacementWarning, file or "<program>", int(number or 1))
 
 

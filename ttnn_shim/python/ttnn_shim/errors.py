@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,14 +14,18 @@ _FOLDERS = {Path(__file__).parent.parent, Path(__file__).parent / "_python"}
 _INTERNAL = tuple(f"{root / name}/" for root in _FOLDERS for name in ("ttnn", "ttnn_extras", "ttnn_shim", "ttnn_jit"))
 
 
-def user_location() -> str:
-    """`file:line` of the innermost frame outside ttnn and ttnn_shim, or ""."""
-    frame = sys._getframe(1)
+def user_location(helpers: Container[str] = ()) -> str:
+    """`file:line` of the innermost frame outside ttnn and ttnn_shim, or "". helpers: names of files that count only where no other file calls."""
+    frame, helper = sys._getframe(1), ""
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_INTERNAL):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        file = frame.f_code.co_filename
+        if not file.startswith(_INTERNAL):
+            place = f"{file}:{frame.f_lineno}"
+            if os.path.basename(file) not in helpers:
+                return place
+            helper = helper or place
         frame = frame.f_back  # type: ignore[assignment]
-    return ""
+    return helper
 
 
 _NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
