@@ -179,3 +179,19 @@ def test_nan_as_the_packer_makes_it(device: Any, monkeypatch: pytest.MonkeyPatch
     assert bool(ttnn.to_torch(ttnn.neg(_put(device, torch.tensor([[nan, 1.0]]), ttnn.float32))).isnan()[0, 0])
     monkeypatch.setenv("TTNN_SHIM_NAN", "ieee")
     assert bool(ttnn.to_torch(ttnn.subtract(infinite, infinite)).isnan().all())
+
+
+def test_fill_of_integers_is_exact(device: Any) -> None:
+    """Float32 holds no integer above 2**24 exactly; the library's program fills with all 32 bits."""
+    for dtype, values in ((ttnn.int32, (7, -3, 1_000_000_001, -(2**31), 2**31 - 1)), (ttnn.uint32, (2**24 + 1, 2**31 - 1, 2**32 - 3, 2**32 - 1))):
+        filled = [ttnn.to_torch(ttnn.fill(ttnn.ones([32, 32], dtype=dtype, layout=TILE, device=device), value)) for value in values]
+        assert [int(tensor[31, 31]) for tensor in filled] == list(values)
+
+
+def test_from_torch_keeps_the_tile_of_a_spec(device: Any) -> None:
+    spec = ttnn.TensorSpec((2, 3, 10, 20), ttnn.float32, TILE, tile=ttnn.Tile([16, 16]))
+    values = torch.randn(2, 3, 10, 20)
+    tensor = ttnn.from_torch(values, spec=spec, device=device)
+    assert tensor.spec == spec
+    assert list(tensor.padded_shape) == [2, 3, 16, 32]
+    torch.testing.assert_close(ttnn.to_torch(tensor), values)

@@ -36,6 +36,8 @@ def from_torch(tensor: Any = None, spec: Any = None, cq_id: int | None = None, *
         if tuple(tensor.shape) != tuple(spec.shape):
             raise _core.error(InvalidArgument, f"expected shape {spec.shape} as in spec, got {list(tensor.shape)}", "ttnn.from_torch")
         options |= {"dtype": spec.dtype, "layout": spec.layout, "memory_config": spec.memory_config}
+        if spec.layout == Layout.TILE:
+            options["tile"] = spec.tile
     if isinstance(mapper := options.get("mesh_mapper"), ReplicateTensorToMeshWrapper):
         options["mesh_mapper"] = mapper.unwrap()
     own_names = {"dtype": "data_type", "memory_config": "mem_config"}

@@ -33,6 +33,19 @@ Tensor run(const char* name, const Tensor& input, UnaryOpType type, std::initial
     return unary_op(name, input, {std::move(step)}, options_of(memory_config, output, grids, approx));
 }
 
+/// op(x, number). Steps have float parameters: an integer that float32 cannot hold is filled as multiples of 65536, and the rest is added.
+Tensor run_with_number(const char* name, const Tensor& input, UnaryOpType type, const Scalar& number, TAIL) {
+    constexpr double HIGH_PART = 65536.0;
+    const double value = scalar_value(number);
+    if (type != UnaryOpType::FILL || !is_integer(input.dtype()) || static_cast<double>(static_cast<float>(value)) == value)
+        return run(name, input, type, {static_cast<float>(value)}, memory_config, output, grids);
+    const double high = std::floor(value / HIGH_PART) * HIGH_PART;
+    return unary_op(
+        name, input,
+        {UnaryStep(UnaryOpType::FILL, static_cast<float>(high)), UnaryStep(UnaryOpType::ADD_UNARY_SFPU, static_cast<float>(value - high))},
+        options_of(memory_config, output, grids));
+}
+
 /// Vector mode R (1) computes the upper two faces of each tile, C (2) the left two; the others stay as they were.
 void keep_other_faces(const Values& before, const Tensor& result, int vector_mode) {
     constexpr size_t FACE = tt::constants::FACE_WIDTH;
@@ -74,9 +87,9 @@ TTNN_UNARY_FLOAT(DEFINE)
     }
 TTNN_UNARY_TWO_FLOATS(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE, ...)                                                                                                           \
-    Tensor name(const Tensor& input, std::variant<uint32_t, int32_t, float> parameter, TAIL) {                                            \
-        return run("ttnn." #name, input, UnaryOpType::TYPE, {static_cast<float>(scalar_value(parameter))}, memory_config, output, grids); \
+#define DEFINE(name, TYPE, ...)                                                                                   \
+    Tensor name(const Tensor& input, std::variant<uint32_t, int32_t, float> parameter, TAIL) {                    \
+        return run_with_number("ttnn." #name, input, UnaryOpType::TYPE, parameter, memory_config, output, grids); \
     }
 TTNN_UNARY_SCALAR(DEFINE)
 TTNN_UNARY_SCALAR_CPP(DEFINE)
