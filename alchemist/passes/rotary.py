@@ -14,7 +14,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import TILE_EDGE, layout_of
-from alchemist.ir.location import sources_of
+from alchemist.ir.location import set_source, sources_of
 from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import NOTE, inline_scalar
@@ -27,6 +27,7 @@ from alchemist.passes.registry import Pass, register
 # --- TTNN: a rotary embedding written as products and a sum becomes one op. ---
 
 MOVE = "ttnn.to_memory_config"
+CAST = "ttnn.typecast"
 
 
 @register("fuse-rotary", fusing=True)
@@ -79,7 +80,24 @@ def _replace(rotation: Rotation, moved_tables: dict[SSAValue, SSAValue], product
         erase(*written)
         return False
     replace(op, [written[-1].results[0]])
+    if written[-1].name == CAST:
+        _cast_at_reader(written[-1])
     return True
+
+
+def _cast_at_reader(cast: Operation) -> None:
+    """Places the cast among those of its only reader's other operands, if the module that makes the value reads it."""
+    readers = {use.operation for use in cast.results[0].uses}
+    reader = readers.pop() if len(readers) == 1 else None
+    if reader is None or [info.scopes for info in sources_of(reader)[-1:]] != [info.scopes for info in sources_of(cast)[-1:]]:
+        return
+    first = reader
+    while (before := first.prev_op) is not None and before.name == CAST and before is not cast and before.results[0] in reader.operands:
+        first = before
+    assert reader.parent is not None
+    cast.detach()  # type: ignore[no-untyped-call]
+    reader.parent.insert_ops_before([cast], first)
+    set_source(cast, *sources_of(reader))
 
 
 def _fits_decode(x: SSAValue, cos: SSAValue, sin: SSAValue) -> bool:
