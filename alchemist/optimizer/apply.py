@@ -175,6 +175,8 @@ def _bring_back(placed: Placed) -> None:
         last = _last_reader(value)
         if last is None or not uses:
             continue
+        if isinstance(value.owner, Operation):
+            last = _end_of_module(value.owner, last)
         move = Builder.after(last).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "DRAM: a program output"}, [kind])
         if isinstance(value.owner, Operation):
             set_source(move, *_in_module_of(value.owner, last))
@@ -189,6 +191,16 @@ def _last_reader(value: SSAValue) -> Operation | None:
     block = maker.parent if maker is not None else value.owner
     assert isinstance(block, Block)
     return next((op for op in reversed([*block.ops]) if op in readers), maker)
+
+
+def _end_of_module(maker: Operation, last: Operation) -> Operation:
+    """The end of the module that contains `last` but not `maker`, else `last`: a move inside would cut the module's function in two."""
+    around = len(common_prefix([scopes_of(maker), scopes_of(last)]))
+    module = scopes_of(last)[: around + 1]
+    following = last.next_op
+    while len(module) > around and following is not None and scopes_of(following)[: around + 1] == module:
+        last, following = following, following.next_op
+    return last
 
 
 def _in_module_of(maker: Operation, last: Operation) -> tuple[SourceInfo, ...]:

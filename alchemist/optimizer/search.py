@@ -24,6 +24,7 @@ GONE = Memory("GONE")
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 RESHARD_NS = 1000.0  # least gain of a further statement in the program
+IN_DRAM_NS = 20.0  # least gain of a result that is placed in DRAM, where others are in L1
 FOR_ONE_FUNCTION = 0.05
 """Share of the plan's time that equal choices in repeated layers may cost."""
 Policy = Literal["time", "lexicographic"]
@@ -40,7 +41,7 @@ class Taken:
 
 @dataclass(slots=True)
 class _Path:
-    """rank: the order of paths, smaller is better: the accumulated time, or the last op's score."""
+    """rank: the order of paths, smaller is better: the accumulated time with `_dram_ns`, or the last op's score."""
 
     ns: float
     taken: Taken | None
@@ -83,7 +84,7 @@ def search(
     room = cap * machine.l1_bytes
     sizes = _Sizes(graph, cores)
     required = must_move or {}
-    states: dict[State, _Path] = {(): _Path(0.0, None, None, ())}
+    states: dict[State, _Path] = {(): _Path(0.0, None, None, (0.0,))}
     for number, step in enumerate(graph.steps):
         following: dict[State, _Path] = {}
         ways = _ways(number, step, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred)
@@ -101,7 +102,7 @@ def search(
                 key = tuple(sorted((place, memory) for place, memory in after.items() if graph.ends[place] > number)) if after else ()
                 best_path = following.get(key)
                 total = path.ns + ns
-                rank = (total,) if policy == "time" else _score(step, memories, decision, cores)
+                rank = (path.rank[0] + ns + _dram_ns(graph, step, decision),) if policy == "time" else _score(step, memories, decision, cores)
                 if best_path is None or rank < best_path.rank:
                     following[key] = _Path(total, decision, path, rank)
         if not following:
@@ -113,7 +114,7 @@ def search(
     finished = [(path.ns + cost, path) for state, path in states.items() if (cost := _return(graph, dict(state), moves)) is not None]
     if not finished:
         return None
-    ns, best = min(finished, key=lambda pair: (pair[0],) if policy == "time" else pair[1].rank)
+    ns, best = min(finished, key=lambda pair: (pair[0] - pair[1].ns + pair[1].rank[0],) if policy == "time" else pair[1].rank)
     plan = Plan(ns)
     for number in range(len(graph.steps) - 1, -1, -1):
         if best.taken is not None:
@@ -157,6 +158,12 @@ def _score(step: Step, memories: Mapping[int, Memory], decision: Taken | None, c
     result = sum(l1_bytes(spec_of(value), choice.result, cores) for value in step.op.results) if step.results else 0
     answer = choice.priced.answer
     return (choice.result.buffer != "L1", choice.result.shard is None, from_dram, len(decision.moves), -answer.cores, result)
+
+
+def _dram_ns(graph: Forward, step: Step, decision: Taken | None) -> float:
+    """What an intermediate result in DRAM adds to the rank of a path: as fast in L1, it stays there like its neighbours."""
+    in_dram = decision is not None and decision.choice.leaves == DRAM and not all(place in graph.returned for place in step.results)
+    return IN_DRAM_NS if in_dram else 0.0
 
 
 def _return(graph: Forward, memories: Mapping[int, Memory], moves: Moves) -> float | None:
