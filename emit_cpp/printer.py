@@ -121,16 +121,16 @@ class _Printer:
             case model.NewList(name, values):
                 self._lists.add(name)
                 return (
-                    layout.lines(layout.Call(f"std::vector<ttnn::Tensor> {name}", [render(value) for value in values], ";", "{", "}"), pad)
+                    layout.lines(layout.Call(f"std::vector<Tensor> {name}", [render(value) for value in values], ";", "{", "}"), pad)
                     if values
-                    else [f"{pad}std::vector<ttnn::Tensor> {name};"]
+                    else [f"{pad}std::vector<Tensor> {name};"]
                 )
             case model.NewCollection(name):
                 return [f"{pad}const Weights {name};"]
             case model.Gather(name, key, count):
                 self._lists.add(name)
                 filled = self._inner(f"for (int i = 0; i < {count}; ++i)", [model.Append(name, model.WeightRef(key))], pad)
-                return [f"{pad}std::vector<ttnn::Tensor> {name};", *filled]
+                return [f"{pad}std::vector<Tensor> {name};", *filled]
             case model.Append(name, value, index=index) if index:
                 return [f"{pad}{name}[{index}] = {render(value)};"]
             case model.Append(name, value, front):
@@ -154,9 +154,9 @@ class _Printer:
                 return self._inner(f"for (int {variable} = {name} - 1; {variable} >= 0; --{variable})", statement.body, pad)
             case model.Loop(variable, _, stop, backwards=model.ParameterRef(name)):
                 self._lists.update(statement.fills)
-                lists = [f"{pad}std::vector<ttnn::Tensor> {filled}({render(stop)});" for filled in statement.fills]
-                out = self._inner(f"for (int turn = 0; turn < {render(stop)}; ++turn)", statement.body, pad)
-                return [*lists, out[0], f"{pad}    const int {variable} = {name} ? {render(stop)} - 1 - turn : turn;", *out[1:]]
+                lists = [f"{pad}std::vector<Tensor> {filled}({render(stop)});" for filled in statement.fills]
+                out = self._inner(f"for (int t = 0; t < {render(stop)}; ++t)", statement.body, pad)
+                return [*lists, out[0], f"{pad}    const int {variable} = {name} ? {render(stop)} - 1 - t : t;", *out[1:]]
             case model.Loop(variable, start, stop, step):
                 variable = "i" if variable == "_" else variable
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"

@@ -130,7 +130,12 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}return {', '.join(render(value) for value in values)}"]
         case model.Loop():
             lists = [f"{pad}{name} = [None] * {render(statement.stop)}" for name in statement.fills]
-            return [*lists, f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
+            body = block(statement.body, depth + 1)
+            if statement.backwards is not None:
+                stop = render(statement.stop)
+                body.insert(0, f"{pad}    {statement.variable} = {stop} - 1 - t if {statement.backwards.name} else t")
+                return [*lists, f"{pad}for t in range({stop}):", *body]
+            return [*lists, f"{pad}for {statement.variable} in {_range(statement)}:", *body]
         case model.ReturnNamed(collection):
             return [f'{pad}return tuple({collection}[name] for name in utils.MANIFEST["outputs"])']
         case model.NameLoop(variable, _, body, collection) if collection:
@@ -154,8 +159,6 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
 def _range(loop: model.Loop) -> str:
     if loop.length is not None:
         return f"reversed(range({loop.length.name}))"
-    if loop.backwards is not None:
-        return f"reversed(range({render(loop.stop)})) if {loop.backwards.name} else range({render(loop.stop)})"
     if loop.step != 1:
         return f"range({loop.start}, {render(loop.stop)}, {loop.step})"
     return f"range({loop.start}, {render(loop.stop)})" if loop.start else f"range({render(loop.stop)})"
@@ -177,7 +180,7 @@ def _argument(argument: model.Argument) -> str:
 
 
 def call_parts(call: model.Call) -> list[str]:
-    """Tensors by position as far as the API allows without a gap, everything else by keyword."""
+    """By position as far as the API allows without a gap and up to `dim`, everything else by keyword."""
     present = {arg.name: value for arg, value in call.arguments}
     positional = True
     parts: list[str] = []
@@ -185,7 +188,7 @@ def call_parts(call: model.Call) -> list[str]:
         if arg.name not in present or (arg.default == ONES and _all_ones(present[arg.name])):
             positional = False
             continue
-        positional = positional and not arg.keyword
+        positional = positional and not arg.keyword and arg.name != "dim"  # a number alone does not show that it is one
         text = render(present[arg.name])
         parts.append(text if positional else f"{arg.name}={text}")
     return parts

@@ -34,7 +34,7 @@ from alchemist.ir.dialects import op_table
 from alchemist.ops.spec import ONES, REQUIRED, Arg, CppParam, EnumRef, Kind
 
 SHORTHANDS = {"input_tensor": "input", "tensor": "input", "compute_kernel_config": "compute_config"}
-EXPLICIT = frozenset({"is_causal", "scale", "epsilon", "transpose_key"})
+EXPLICIT = frozenset({"is_causal", "scale", "epsilon", "transpose_key", "dim"})
 """Parameters that change what is computed: calls show their values, the library's defaults too."""
 DERIVED = ("memory_config", "dtype", "changed_dtype", "changed_memory_config", "layout", "device")
 _ENUMS = {"GeluVariant", "TensorMemoryLayout"}
