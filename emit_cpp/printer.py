@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from alchemist.errors import EmitError
 from alchemist.ops.spec import REQUIRED, Arg, Kind
@@ -40,7 +41,10 @@ def function_text(function: model.Function, lists: Mapping[str, tuple[int, ...]]
     """A function definition with its comment. lists: results of the program's functions that are lists."""
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     returned = "Weights" if creates or returns_names(function) else _returned(function)
-    out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
+    notes = [f"{parameter.name}: {parameter.note}" for parameter in function.parameters if parameter.note]
+    by_line = bool(function.brief) and len(notes) > 3  # a line for each, which can say its shape
+    told = [function.brief, *notes] if by_line else [function.doc] if function.doc else []
+    out = [f"// {line}" for text in told for line in _wrap(text)]
     rebound = bound_in(function.body)
     parameters = [_parameter(parameter, rebound) for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
@@ -88,7 +92,10 @@ class _Printer:
 
     def block(self, body: Sequence[model.Statement], pad: str) -> list[str]:
         out: list[str] = []
-        for statement in body:
+        for index, statement in enumerate(body):
+            ends = index + 1 == len(body) and len(self._declared) > 1
+            if ends and isinstance(statement, model.Free) and self._declared[-1].issuperset(statement.names):
+                break  # the block's variables end with it
             if isinstance(statement, model.Blank) and (not out or not out[-1].strip()):
                 continue
             out += self._lines(statement, pad)
@@ -339,11 +346,13 @@ def _python_default(call: model.Call, name: str) -> str:
 
 def _labelled(name: str, arg: Arg, value: model.Value) -> str | layout.Call:
     if isinstance(value, model.Items) and arg.kind is Kind.UNARY_LIST:
-        return unary_list(value.items)
+        vector = unary_list(value.items)
+        return replace(vector, head=f"/*{name}=*/{vector.head}") if name.endswith("activations") else vector
     if arg.kind is Kind.DEVICE:
         return f"*{render(value)}" if arg.cpp_type == "reference" else render(value)
     text = render(value, arg)
-    plain = isinstance(value, model.Literal | model.NumberRef) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
-    optional_tensor = arg.kind is Kind.TENSOR and arg.keyword and isinstance(value, model.TensorRef)
+    plain = isinstance(value, model.Literal | model.NumberRef | model.InverseRoot) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
+    unnamed = isinstance(value, model.TensorRef) or (isinstance(value, model.WeightRef) and not str(value.key[-1]).endswith(name))
+    optional_tensor = arg.kind is Kind.TENSOR and arg.keyword and unnamed
     numbers = isinstance(value, model.Items) and arg.cpp_type.startswith("std::array")
     return f"/*{name}=*/{text}" if plain or optional_tensor or numbers or isinstance(value, model.DType | model.Layout) else text

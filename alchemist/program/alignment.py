@@ -19,6 +19,8 @@ MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
 MAX_CONSTANTS = 3
 """Other constants (memory configs, flags) that a function takes at most."""
+MAX_NOTES = 3
+"""Shapes of a parameter that are listed at most."""
 REVERSE = "reverse"
 """The parameter of a function for both directions of a sequence."""
 _SHAPE = re.compile(r"\[[^\]]*\]")
@@ -56,14 +58,25 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     if doc and any(function.doc != doc for function in members):
         told = ({_SHAPE.sub("", text) for text in (function.doc, *(one.note for one in function.parameters))} for function in members)
         what = "shapes are" if len({frozenset(one) for one in told}) == 1 else "shapes and memory are"
-        doc, brief = (f"{text}; {what} those of the first call" if text else "" for text in (doc, brief))
+        said = f"; {what} those of the first call"
+        doc += said
+        listed = any(one.note != other.note for function in members for one, other in zip(function.parameters, first.parameters, strict=True))
+        brief += said if brief and (not listed or any(function.brief != brief for function in members)) else ""
     scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
-    parameters = [*first.parameters, *(model.Parameter(name, "number") for name in numbers.values())]
+    columns = zip(*(function.parameters for function in members), strict=True)
+    noted = [replace(one, note=_notes([other.note for other in column])) for one, column in zip(first.parameters, columns, strict=True)]
+    parameters = [*noted, *(model.Parameter(name, "number") for name in numbers.values())]
     parameters += [model.Parameter(name, kind_of(values)) for name, values in constants.items()]
     added: dict[str, tuple[model.Value, ...]] = {
         name: tuple(model.Unused() if number is None else model.Literal(number) for number in vector) for (vector, _), name in numbers.items()
     }
     return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
+
+
+def _notes(notes: Sequence[str]) -> str:
+    """The shapes that calls give a parameter: "[16, 1, 64] or [16, 1, 128]"."""
+    different = list(dict.fromkeys(notes))
+    return " or ".join(different) if all(different) and len(different) <= MAX_NOTES else different[0]
 
 
 def varying(bodies: Sequence[tuple[model.Statement, ...]]) -> frozenset[str]:

@@ -28,7 +28,7 @@ def renamed_like(function: model.Function, first: model.Function) -> model.Funct
             names.bind(one.name, other.name)
         elif one != other:
             raise Mismatch
-        parameters.append(other)
+        parameters.append(replace(other, note=one.note))
     return replace(function, parameters=tuple(parameters), body=names.block(function.body, first.body))
 
 

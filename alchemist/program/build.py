@@ -560,7 +560,7 @@ def _listed(rows: Sequence[tuple[model.Variable, str]]) -> str:
 
 
 _PLACEMENT = "weights, inputs and outputs are in DRAM; other tensors are in L1, or in DRAM where the simulated time is not longer or L1 is full"
-_TIMES = f"simulated; {UNOPTIMIZED}: with TT-NN's own choice, tensors in DRAM and the activation as an op of its own"
+_TIMES = f"of one call with its activation, simulated; {UNOPTIMIZED}: the same call without program_config, all its tensors in DRAM"
 """What the times in the comments at program configs are."""
 
 
@@ -599,12 +599,12 @@ def _facts(
     if state := _state_row(outputs, graph, spelled):
         rows.append(("State", f"{state}: written in place"))
     suffix = "py" if language == "python" else "cpp"
-    if prepared := prepared_fact(graph, f"consteval.{suffix}" if options.split_consteval else "prepare()"):
+    if prepared := prepared_fact(graph, result.arguments, f"consteval.{suffix}" if options.split_consteval else "prepare()"):
         rows.append(("Weights", prepared))
     if options.optimization_level == 2:
         rows.append(("Memory", _PLACEMENT))
     if any(UNOPTIMIZED in constant.comment for constant in constants):
-        rows.append(("Times", _TIMES + "; irs/ has each choice and the error of its time" * options.dump_irs))
+        rows.append(("Times", _TIMES + "; irs/*_decisions.txt: the other choices and how exact their times are" * options.dump_irs))
     hidden = ("dump_irs",) if result.mesh == ONE_CHIP else ("dump_irs", "arch")  # on meshes the compiler sets arch; "Mesh" names the system
     changed = {key: value for key, value in options.changed().items() if key not in hidden}
     if changed:

@@ -26,8 +26,8 @@ _MESH_AXES = {
 _BOUNDS = {"BFLOAT16_LOWEST": -LARGEST_BFLOAT16, "BFLOAT16_MAX": LARGEST_BFLOAT16}
 """Numbers that have a name wherever they are used: the range of finite bfloat16 numbers."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
-_WIDE_COMMENT = "More exact than TT-NN's default: {} with sums in float32."
-_DEFAULT_COMMENT = "TT-NN's default for {}{}, written out to be edited{}."
+_WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} of float32 would add up in bfloat16."
+_DEFAULT_COMMENT = "TT-NN's default for {}{}, written out so that you can edit it{}."
 _SAME_COMMENT = ": a program_config does not change it"
 _LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."
 _GELU_COMMENT = "GELU's parameter {}: the exact form; 1.0 would be the approximation"
@@ -311,12 +311,12 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
 def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -> tuple[str, ...]:
     """Names of a config that a function is given, by the module whose weights it reads there: `STAGE_1_FC1_MATMUL`, `FC1_MATMUL` for one of `linear`.
 
-    Layers of a recurrent net are no modules: their numbers stand in the weights' names, `PROJECTED_L0_MATMUL`.
+    Layers of a recurrent net are no modules: their numbers stand in the weights' names, `LAYER0_PROJECTED_MATMUL`.
     """
     weights = [str(one.key[0]) for one in call.arguments if isinstance(one, model.WeightRef) and len(one.key) == 1]
-    layers = {match[1] for name in weights if (match := re.search(r"weight_ih_(l\d+)(?:_|$)", name))}
+    layers = {match[1] for name in weights if (match := re.search(r"weight_ih_l(\d+)(?:_|$)", name))}
     if len(layers) == 1 and base.endswith("_MATMUL"):
-        return (f"{base.removesuffix('_MATMUL')}_{constant_case(layers.pop())}_MATMUL",)
+        return (f"LAYER{layers.pop()}_{base}",)
     keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument)]
     words = [constant_case(word) for word in path_words("".join(piece for piece in keys[0] if isinstance(piece, str)))] if keys else []
     begin = f"{constant_case(call.function)}_"
@@ -419,6 +419,8 @@ def _compute_name(value: model.Record) -> str:
         name += "_APPROX"
     if fields.get("fp32_dest_acc_en") == model.Literal(False):
         name += _NARROW
+    if fields.get("fp32_dest_acc_en") == model.Literal(True) and "packer_l1_acc" not in fields:
+        name += _WIDE  # what differs from the default
     return name
 
 

@@ -14,6 +14,8 @@ _SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden
 """What every call says: a reader asks for it."""
 MIN_CALLS = 3
 """Calls of a function that tell what is usual."""
+MAX_BY_POSITION = 4
+"""Tensors that a call gives by position where some are weights."""
 
 
 def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tuple[model.Function, ...]:
@@ -30,8 +32,8 @@ def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tupl
     def called(statement: model.Statement) -> model.Statement:
         if not isinstance(statement, model.CallFunction) or statement.function not in changed:
             return statement
-        arguments = _left(statement.arguments, changed[statement.function].parameters, by_name=by_name)
-        return replace(statement, arguments=arguments)
+        parameters = changed[statement.function].parameters
+        return replace(statement, arguments=_named(_left(statement.arguments, parameters, by_name=by_name), parameters))
 
     return tuple(replace(function, body=mapped(function.body, called)) for function in changed.values())
 
@@ -64,6 +66,16 @@ def _left(arguments: Sequence[model.Argument], parameters: Sequence[model.Parame
     while constants and _is(constants[-1].value, defaults.get(constants[-1].name)):
         constants.pop()
     return (*plain, *constants)
+
+
+def _named(arguments: Sequence[model.Argument], parameters: Sequence[model.Parameter]) -> tuple[model.Argument, ...]:
+    """Weights among many tensors are given by name, and so is what is beside them."""
+    tensors = [one for one in arguments if not isinstance(one, model.NumberArgument)]
+    taken = parameters[: len(tensors)]
+    if len(tensors) <= MAX_BY_POSITION or any(one.kind != "tensor" for one in taken) or not any(isinstance(one, model.WeightRef) for one in tensors):
+        return tuple(arguments)
+    named = (model.NumberArgument(parameter.name, value) for parameter, value in zip(taken, tensors, strict=True) if not isinstance(value, model.ScopeArgument))
+    return (*named, *arguments[len(tensors) :])
 
 
 def _is(value: model.Value, default: model.Value | None) -> bool:

@@ -17,10 +17,12 @@ def header_lines(program: model.Program, safe: Callable[[str], str], run: Sequen
     where = {"dram": "in DRAM", "l1": "in L1"}.get(buffer, f"in {buffer}")
     lines = [f"{safe(program.title)} as a TT-NN program.", ""]
     for label, text in program.facts:
-        lines += _row(label, safe(text))
+        first, *others = text.split("\n")
+        lines += _row(label, safe(first))
+        lines += [line for other in others for line in _entry(safe(other))]
     page = "TILE" if layout == "tile" else "ROW_MAJOR"
     lines += ["", *run]
-    lines += _row("Edit", f"change any call below; results are {dtype}, {page} layout, {where} unless a comment says else")
+    lines += _row("Edit", f"change any call below; results are {dtype}, {page} layout, {where} unless a comment says otherwise")
     lines += ["Check     ./run --check      compares every output with the framework's own (golden/), exit code 0 or 1"]
     lines += ["Profile   ./run --profile DIR"]
     if program.outline:
@@ -37,6 +39,12 @@ def frees(program: model.Program) -> bool:
 def _row(label: str, text: str) -> list[str]:
     wrapped = textwrap.wrap(text, WIDTH - _LABEL - 3, break_long_words=False, break_on_hyphens=False) or [""]
     return [f"{label:<{_LABEL}}{wrapped[0]}", *(" " * _LABEL + line for line in wrapped[1:])]
+
+
+def _entry(text: str) -> list[str]:
+    """A line of a row with several, and what it does not hold below it."""
+    indent = " " * (_LABEL + 2)
+    return textwrap.wrap(text, WIDTH - 3, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _helpers(program: model.Program) -> list[str]:

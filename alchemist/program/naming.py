@@ -139,9 +139,10 @@ class Naming(ParameterNames):
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
-        """What a function's source calls a result; of a recurrent layer, or of its only one's step, with the layer's number: hidden_l1."""
+        """What a function's source calls a result; of a recurrent layer, or of its only one's step, with the layer's number: hidden_layer1."""
         layer = _last_word(item.step_of or item.path) if _is_step(item) and isinstance(item, CallItem) else ""
         layer = _NUMBER.sub("", layer) if self._variable == LAYER else layer  # `hidden_reverse` in each layer
+        layer = re.sub(r"^l(?=\d)", "layer", layer)  # "l1" reads as the L1 memory
         if not layer:
             return list(returned)
         if isinstance(item, CallItem) and item.function.is_recurrent_layer and len(item.results) == 1:
@@ -383,22 +384,22 @@ class Naming(ParameterNames):
         return {weight_path(call.path).rpartition(".")[0] for call in calls if _is_step(call)}
 
     def _of_directions(self, node: Node) -> str:
-        """What a recurrent layer's steps give in both directions, side by side: `outputs_l0`."""
+        """What a recurrent layer's steps give in both directions, side by side: `outputs_layer0`."""
         names = [self._names.get(id(value), "") for value in node.inputs()] if node.spec.name == "ttnn.concat" else []
         if len(names) != 2 or not self._recurrent_layers():
             return ""
-        if names[0].startswith("forward_l") and names[1] == names[0].replace("forward", "reverse"):
+        if names[0].startswith("forward_layer") and names[1] == names[0].replace("forward", "reverse"):
             return names[0].replace("forward", "outputs")
         if names[1] != f"{names[0]}_reverse":
             return ""
-        word, layer, number = names[0].partition("_l")
+        word, layer, number = names[0].partition("_layer")
         return f"{word}s{layer}{number}"
 
     def _of_gates(self, node: Node) -> str:
         """Of what a recurrent layer gives its steps: the input's part of all gates, and of a step's."""
         name = projected_name(node)
         if self._variable == LAYER:
-            name = re.sub(r"_l\d+", "", name)
+            name = re.sub(r"_layer\d+", "", name)
         if not name and node.spec.name == "ttnn.slice_static" and node.inputs():
             source = node.inputs()[0]
             before = self._names.get(id(source), "")

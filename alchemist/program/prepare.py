@@ -304,9 +304,18 @@ class _Preparation:
             return [model.CallFunction(helper.name, tuple(arguments), (target,))]
         functions = {plan.name for plan in self._plans.values()} | {helper.name for helper in self._helpers.values()}
         environment: dict[int, model.Value] = {id(leaf): one for leaf, one in zip(made.leaves, stored, strict=True)}
+        opening: list[model.Statement] = []
+        uses = Counter(id(value) for node in made.nodes for value in made.inputs(node))
+        bound: set[str] = set()
+        for file, leaf in zip(made.files, made.leaves, strict=True):
+            if uses[id(leaf)] > 1:  # each look-up reads the file again
+                name = unique([_stored_name(file)], lambda name: name not in bound and name not in functions and name not in RESERVED)
+                opening.append(model.Assign(name, environment[id(leaf)]))
+                environment[id(leaf)] = model.TensorRef(name)
+                bound.add(name)
         if made.parts is not None:
             keys = [made.parts.keys.get(name, key) for name, key in zip(made.outputs.values(), keys, strict=True)]
-        steps = _steps(made, environment, set(), functions, dict(zip(made.outputs, map(model.WeightRef, keys), strict=True)), self._assigned(made))
+        steps = opening + _steps(made, environment, bound, functions, dict(zip(made.outputs, map(model.WeightRef, keys), strict=True)), self._assigned(made))
         if len(steps) == 1 and not comments:
             return list(steps)
         return [model.Blank(), *(model.Comment(text) for text in comments), *steps, model.Blank()]
@@ -460,6 +469,11 @@ def _cut(name: str, value: model.Value, cuts: Mapping[tuple[str, int], Cut], var
     return model.Items(tuple(counted))
 
 
+def _stored_name(file: str) -> str:
+    """Of the variable for a tensor file that is read more than once."""
+    return f"stored_{identifier(file.rpartition('.')[2])}"
+
+
 def _words(node: Node, environment: Mapping[int, model.Value], made: Recipe) -> list[str]:
     words: list[str] = []
     noun = identifier(result_name(node.spec.target))
@@ -469,8 +483,9 @@ def _words(node: Node, environment: Mapping[int, model.Value], made: Recipe) -> 
         words.append(noun)
     for value in made.inputs(node)[:1]:
         known = environment[id(value)]
-        if isinstance(known, model.TensorRef):
+        file = made.files[made.leaves.index(value)] if value in made.leaves else ""
+        if isinstance(known, model.TensorRef) and known.name != _stored_name(file):
             words.append(known.name)
-        elif value in made.leaves:
-            words.append(identifier(made.files[made.leaves.index(value)].rpartition(".")[2]))
+        elif file:
+            words.append(identifier(file.rpartition(".")[2]))
     return [*words, noun, "tensor"]

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from alchemist.frontends.base import Argument
 from alchemist.ir.scopes import common_prefix
-from alchemist.ops.spec import TABLE_PARTS
+from alchemist.ops.spec import MOVING, TABLE_PARTS
+from alchemist.program import model
 from alchemist.program.functions import INITIAL
-from alchemist.program.graph import Graph
+from alchemist.program.graph import Graph, Node
+from alchemist.program.text import clean
+from alchemist.program.weights import SLICE, needed
 
 _MOST_SHOWN = 8
-_MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout", f"_{TABLE_PARTS[-1]}": "bfloat16 parts that add up to it"}
+_MOST_NAMED = 1
+_MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout"}
 """What the ending of a prepared weight's name means, where it does not say so."""
+_TABLES = [f"_{part}" for part in TABLE_PARTS]
+_DONE = {"ttnn.concat": "joined", "ttnn.transpose": "transposed", "ttnn.permute": "transposed"}
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
 def weight_count(arguments: Iterable[Argument]) -> str:
@@ -22,24 +30,89 @@ def weight_count(arguments: Iterable[Argument]) -> str:
     return "".join(f", {count} {what}{'s' * (count > 1)}" for count, what in counts if count)
 
 
-def prepared_fact(graph: Graph, maker: str) -> str:
-    """Names in `weights` that the model does not have; "" without any. Layers are named once. maker: the file or function that makes them."""
-    endings: dict[str, None] = {}
-    sources: dict[str, dict[str, None]] = {}
-    for result in (result for const_eval in graph.const_evals for result in const_eval.results):
-        files = result.made_from
-        if len(files) == 1 and result.key.startswith(files[0]):
-            endings[result.key.removeprefix(files[0])] = None
-            continue
-        paths = [name.split(".") for name in (result.key, *files)]
-        around = len(common_prefix([path[:-1] for path in paths]))
-        name, *made_from = (".".join(path[around:]) for path in paths)
-        sources.setdefault(", ".join(made_from) or "constants", {})[name] = None
-    endings.pop("", None)
-    shown = [f"*{ending} ({_MEANINGS[ending]})" if ending in _MEANINGS else f"*{ending}" for ending in endings]
-    parts = [f"{', '.join(shown)} from the weight of that name"] if shown else []
-    made = [f"{', '.join(names)} from {files}" for files, names in sources.items()]
-    parts += made[:_MOST_SHOWN] + ([f"{len(made) - _MOST_SHOWN} more"] if len(made) > _MOST_SHOWN else [])
-    rows = [f"made once at start by {maker}: {'; '.join(parts)}"] if parts else []
+def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> str:
+    """Names in `weights` that the model does not have, a line for each kind; "" without any. Equal layers are one name.
+
+    maker: the file or function that makes them.
+    """
+    parameters = {argument.name for argument in arguments if argument.kind == "parameter"}
+    stems: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
+    for const_eval in graph.const_evals:
+        for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
+            files = result.made_from
+            if len(files) == 1 and result.key.startswith(files[0]):
+                stems.setdefault(result.key.removeprefix(files[0]), []).append(files[0])
+            else:
+                names.setdefault(_origin(result.key, files, needed(inner)[0], parameters), []).append(result.key)
+    stems.pop("", None)
+    lines = []
+    tables = _collapsed(stems[_TABLES[0]]) if all(ending in stems for ending in _TABLES) else []
+    for ending in _TABLES if tables else ():
+        stems.pop(ending)
+    if tables:
+        shown = tables if len(tables) <= _MOST_NAMED else ["*"]
+        lines += [f"{stem}{', '.join(_TABLES)}: three bfloat16 tables that add up to {_weight(stem)}" for stem in shown]
+    for ending, files in stems.items():
+        found = _collapsed(files)
+        told, count = (found, "") if len(found) <= _MOST_NAMED else (["*"], f"; {len(files)} weights")
+        for stem in told:
+            weight = _weight(stem)
+            done = f"{weight}, {_MEANINGS[ending]}" if ending in _MEANINGS else f"computed from {weight}"
+            lines.append(f"{stem}{ending}: {done}{count}")
+    made = [f"{', '.join(_collapsed(keys))}: {origin}" for origin, keys in names.items()]
+    lines += made[:_MOST_SHOWN] + ([f"{len(made) - _MOST_SHOWN} more"] if len(made) > _MOST_SHOWN else [])
+    rows = [f"computed once at start by {maker}; the others are loaded as they are", *map(clean, lines)] if lines else []
     starts = [value.key for value in graph.weights if INITIAL.fullmatch(value.key) and value.users]
-    return "; ".join([*rows, *([f"{', '.join(starts)}: what the loops start from"] if starts else [])])
+    if starts:
+        said = f"{', '.join(starts)}: constants of the export, with which the loops start"
+        rows = [*rows, said] if rows else [said]
+    return "\n".join(rows)
+
+
+def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: Collection[str]) -> str:
+    """What a weight is made from, and how where it is one or two simple steps."""
+    paths = [name.split(".") for name in (key, *files)]
+    around = len(common_prefix([path[:-1] for path in paths])) if len(files) > 1 else 0
+    shown = [".".join(path[around:]) for path in paths[1:]]
+    listed = ", ".join(name if file in parameters else f"{name} (a constant of the export)" for name, file in zip(shown, files, strict=True))
+    listed += " of the same module" if around else ""
+    if len(files) == 1 and key.rpartition(".")[2].startswith(files[0].rpartition(".")[2]):
+        listed = f"the tied weight {listed}"
+    computing = [node for node in nodes if node.spec.name not in MOVING]
+    rows = _rows(computing[0]) if len(computing) == 1 else ""
+    if rows:
+        return f"{listed}, {rows}"
+    done = list(dict.fromkeys(_DONE.get(node.spec.name, "") for node in reversed(computing)))
+    if all(done) and files:
+        return f"{listed}, {' and '.join(done)}" if done else listed
+    return f"from {listed or 'constants'}"
+
+
+def _weight(stem: str) -> str:
+    return "the weight *" if stem == "*" else stem
+
+
+def _rows(node: Node) -> str:
+    """ "rows 0..31" of a slice that cuts the first dim alone."""
+    bounds = {arg.name: [item.value for item in raw.items if isinstance(item, model.Literal)] for arg, raw in node.arguments if isinstance(raw, model.Items)}
+    start, end = bounds.get("slice_start", []), bounds.get("slice_end", [])
+    dims = node.inputs()[0].type.shape if node.spec.name == SLICE else ()
+    if not dims or len(start) != len(dims) or len(end) != len(dims) or any(start[1:]) or tuple(end[1:]) != dims[1:]:
+        return ""
+    first, last = int(start[0] or 0), int(end[0] or 0) - 1
+    return f"row {first}" if first == last else f"rows {first}..{last}"
+
+
+def _collapsed(keys: Iterable[str]) -> list[str]:
+    """The names, those that differ in numbers of layers alone as one: `h.{0..11}.w`."""
+    alike: dict[str, list[list[int]]] = {}
+    for key in keys:
+        alike.setdefault(_NUMBER.sub("#", key), []).append([int(number) for number in _NUMBER.findall(key)])
+    out = []
+    for pattern, numbers in alike.items():
+        for place in zip(*numbers, strict=True):
+            low, high = min(place), max(place)
+            pattern = pattern.replace("#", str(low) if low == high else f"{{{low}..{high}}}", 1)
+        out.append(pattern)
+    return out

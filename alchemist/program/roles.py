@@ -312,10 +312,10 @@ _PROJECTION = re.compile(r"(?:^|\.)weight_ih(_l\d+(?:_reverse)?)?$")
 
 
 def projected_name(node: Node) -> str:
-    """Of the input's part of a recurrent layer's gates, for all steps: `projected_l0_reverse`, as torch calls the weights; "" for other ops."""
+    """Of the input's part of a recurrent layer's gates, for all steps: `projected_layer0_reverse`, for torch's weight_ih_l0_reverse; "" for other ops."""
     names = [name for value in node.inputs() if value.key for name in value.made_from or (value.name, value.key)] if node.spec.name in PRODUCTS else []
     found = next((match for name in names if (match := _PROJECTION.search(name))), None)
-    return f"projected{found[1] or ''}" if found else ""
+    return f"projected{(found[1] or '').replace('_l', '_layer', 1)}" if found else ""
 
 
 def _marks_keys(value: Value) -> bool:
@@ -383,7 +383,7 @@ def explanation(node: Node) -> str:
     activation = given.get("activation")
     if node.spec.name in PRODUCTS and isinstance(activation, model.Literal) and isinstance(given.get("program_config"), model.Record):
         known = activation.value in FUSED_ACTIVATIONS
-        reason = "this program_config has no fused_activation" if known else f"fused_activation is used for {', '.join(FUSED_ACTIVATIONS)} only"
+        reason = "this program_config has no fused_activation" if known else f"alchemist sets fused_activation for {', '.join(FUSED_ACTIVATIONS)} only"
         return f"activation: {activation.value} runs as an op of its own after the product: {reason}"
     return ""
 

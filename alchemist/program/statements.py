@@ -27,7 +27,7 @@ from alchemist.program.text import note_lines
 STEP = "step"
 """What a loop over a sequence counts."""
 _UNCONFIGURED = "no program_config: none that was tried is clearly faster than TT-NN's own choice"
-_LAYER = re.compile(r"_l\d+$")
+_LAYER = re.compile(r"_layer\d+$")
 
 
 class Body(Naming):
@@ -371,7 +371,7 @@ class Body(Naming):
         if not self._kept[leader]:
             source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
             base = self._names.get(id(source), self._names[id(value)])
-            base = base if _LAYER.search(base) else base.rstrip("_0123456789")  # hidden_l0 of layer 0, not the second of a name
+            base = base if _LAYER.search(base) else base.rstrip("_0123456789")  # hidden_layer0 of layer 0, not the second of a name
             of_layers = [f"{base}{OF_LAYERS}"] if self._variable == LAYER else []
             name = unique([*of_layers, *self._list_names(self._returned_lists.get(id(value), ()), base)], lambda name: self._is_new(name, held))
             self._kept[leader] = name
@@ -478,8 +478,8 @@ class Body(Naming):
             shown = [(info, _innermost(info, sources)) for info in item.sources if info.frames]
             callers = [frame_at(info, self._level, sources) for info, _ in shown] if self._level >= 0 else []
             inner: dict[Frame, set[Frame]] = {}
-            for (_, quoted), caller in zip(shown, callers, strict=False):
-                if caller is not None and caller != quoted:
+            for (info, quoted), caller in zip(shown, callers, strict=False):
+                if caller is not None and caller != quoted and self._calls_module(info, caller):
                     inner.setdefault(caller, set()).add(quoted)
             several = {caller for caller, frames in inner.items() if len(frames) > 1}
             return [(info, caller if caller in several else quoted) for (info, quoted), caller in zip_longest(shown, callers)]
@@ -490,6 +490,12 @@ class Body(Naming):
         place = len(item.chain) - 1 if item.function.method else max(len(item.chain) - 2, self._level)
         frame = frame_at(item.source, place, sources) or frame_at(item.source, self._level, sources)
         return [(item.source, frame)] if frame else []
+
+    def _calls_module(self, info: SourceInfo, caller: Frame) -> bool:
+        """Whether the statement names the op's next module: one that hands a method to a helper says nothing of it."""
+        statement, chain = self._context.sources.statement(caller), chain_of_source(info)
+        name = chain[self._level + 1].path.rpartition(".")[2] if self._level + 1 < len(chain) else ""
+        return statement is None or not name or name.isdigit() or name in statement.text
 
     def _kept_wide(self, item: Node | CallItem) -> str:
         """A comment on the first cast for an attention of a value that is also an output, which names all such values."""

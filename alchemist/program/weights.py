@@ -47,8 +47,8 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     bases: dict[Value, str] = {}
     for const_eval in graph.const_evals:
         for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
-            bases[result] = _base_name(inner, result, sources, forward_frames)
             result.made_from = tuple(value.name for value in needed(inner)[1])
+            bases[result] = _in_reach(_base_name(inner, result, sources, forward_frames), result.made_from)
             owners[result] = const_eval
     tiled = {base for result, base in bases.items() if result.type.layout == "tile"}
     for result, base in bases.items():
@@ -81,6 +81,13 @@ def _parts(owners: Mapping[Value, ConstEval], bases: Mapping[Value, str]) -> dic
         if joined is not None and any(node.spec.name == SLICE for node in needed(const_eval.outputs[const_eval.results.index(result)])[0]):
             alike.setdefault((bases[result], id(joined)), []).append(result)
     return {result: place for results in alike.values() if len(results) > 1 for place, result in enumerate(results)}
+
+
+def _in_reach(base: str, files: Sequence[str]) -> str:
+    """The name without its module where a file belongs to no module: the entry function prepares the weight and hands it on."""
+    module, _, name = base.rpartition(".")
+    outside = len(files) > 1 and any("." not in file for file in files)
+    return name if outside and not _NUMBER.search(module) else base
 
 
 def is_part(key: str) -> bool:

@@ -13,10 +13,10 @@ from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
-_GATHERED_NOTE = "ttnn.embedding would round the table to bfloat16; ttnn.gather keeps float32"
+_GATHERED_NOTE = "ttnn.embedding reads bfloat16 tables only; ttnn.gather copies elements of any type"
 _SPREAD_NOTE = "ttnn.gather takes an index for each element: each row's index, repeated over the columns"
 _LOW_NOTE = "widened first: ttnn.add of float32 and bfloat16 runs on the FPU, which cuts the float32 operand to 10 mantissa bits"
-_FINITE_NOTE = "three bfloat16 tables that add up to the float32 one; the clamps keep the first two finite"
+_FINITE_NOTE = "three bfloat16 tables that add up to the float32 one; the clamps act on numbers that bfloat16 rounds to infinity"
 _PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is stored as three of them, and the sum of their rows is the float32 row"
 
 
