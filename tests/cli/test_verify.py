@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from alchemist.cli import main
 from alchemist.verify import MACHINES, machine_of
 from alchemist.verify.environment import is_ready
+from alchemist.verify.mock_systems import descriptions
 
 ROOT = Path(__file__).parents[2]
 needs_wheel = pytest.mark.skipif(not is_ready(), reason="the real ttnn wheel is not installed: run `make referee`")
@@ -90,6 +92,22 @@ def test_programs_for_meshes_open_their_systems(tmp_path: Path, capsys: pytest.C
         (tmp_path / name / "manifest.json").write_text(json.dumps({"device": {"arch": "wormhole_b0", "system": name}}))
     assert main(["verify", *(str(tmp_path / name) for name in ("n300", "t3000"))]) == 0
     assert "4 calls, 3 device programs, 0 rejected by the real ttnn on t3000" in capsys.readouterr().out
+
+
+def test_linked_chips_of_a_system_are_neighbours() -> None:
+    """The driver routes by coordinates of chips. A channel of a chip has one link."""
+    placed = 0
+    for name, text in descriptions().items():
+        places = {int(chip): (int(x), int(y)) for chip, x, y in re.findall(r"(\d+): \[(\d+), (\d+), 0, 0\]", text)}
+        links = [tuple(map(int, one)) for one in re.findall(r"\[\{chip: (\d+), chan: (\d+)\}, \{chip: (\d+), chan: (\d+)\}\]", text)]
+        ends = [end for link in links for end in (link[:2], link[2:])]
+        assert len(set(ends)) == len(ends), name
+        assert len(set(places.values())) == len(places), name
+        for chip, _, other, _ in links if places else ():
+            (x, y), (other_x, other_y) = places[chip], places[other]
+            assert abs(x - other_x) + abs(y - other_y) == 1, f"{name}: chips {chip} and {other}"
+            placed += 1
+    assert placed
 
 
 def test_an_unknown_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
