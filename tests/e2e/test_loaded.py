@@ -19,7 +19,7 @@ import torch
 
 from alchemist import codegen_py, load_codegen_py
 from alchemist.errors import FrontendError, InputError, ParseError, UserError
-from alchemist.loaded import LoadedProgram
+from alchemist.loaded import LoadedProgram, read_manifest
 from tests.device import simulated_device
 from tests.running import run
 
@@ -30,6 +30,25 @@ CLOSE = {"rtol": 5e-3, "atol": 5e-3}
 def loaded(tmp_path: Path, model: Any, exported: tuple[Any, ...], *calls: tuple[Any, ...]) -> list[Any]:
     codegen_py(model, *exported, export_path=tmp_path / "out")
     return [load_codegen_py(model, *args, load_path=tmp_path / "out") for args in calls]
+
+
+# ----------------------------------------------------------------------------------------------------------- manifest
+
+
+def test_a_damaged_manifest_is_refused(tmp_path: Path) -> None:
+    tensor = {"shape": [4, 32], "kind": "input", "dtype": "BFLOAT16", "layout": "TILE"}
+    entry = {"function": "forward", "weights": True, "inputs": ["x"], "outputs": ["y"]}
+    whole = {"language": "python", "entry": entry, "device": {"l1_small_size": 0}, "tensors": {"x": tensor}, "outputs": {"y": {}}, "options": {}}
+    damaged: list[dict[str, Any]] = [{"entry": None}, {"device": {}}, {"device": {"l1_small_size": -1}}, {"options": []}, {"outputs": []}, {"call": [{}]}]
+    damaged += [{"entry": entry | part} for part in ({"function": None}, {"weights": "yes"}, {"inputs": [1]}, {"outputs": None}, {"written": []})]
+    damaged += [{"tensors": {"x": tensor | part}} for part in ({"shape": 4}, {"dtype": None})]
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(whole))
+    assert read_manifest(tmp_path) == whole
+    for part in damaged:
+        file.write_text(json.dumps(whole | part))
+        with pytest.raises(UserError, match=r"manifest\.json is damaged"):
+            read_manifest(tmp_path)
 
 
 # ---------------------------------------------------------------------------------------------------------- arguments
