@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ttnn_shim.errors import bounded, printable, user_location
 from ttnn_shim.program_query import query_program
+from ttnn_shim.run import CARDS, card_name
 from ttnn_shim.run import main as run
 from ttnn_shim.simlib import SimulatorError, simulator, simulator_library
 
@@ -264,3 +265,8 @@ def test_programs_of_a_worker(tmp_path: Path) -> None:
         assert answer["code"] == code and answer["error"].startswith(error) and bool(answer["error"]) == bool(error), (name, answer)
         assert answer["rss_bytes"] > 10_000_000
         assert bool(answer["report"]) == bool(error) and (name in ("says", "ends") or not error or "main.py:" in answer["report"]), (name, answer)
+
+
+def test_arch_takes_architectures_cards_and_systems() -> None:
+    cards = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}
+    assert {name: card_name(name) for name in CARDS} == {name: cards.get(name, name) for name in CARDS}
