@@ -47,6 +47,7 @@ SPOILT = [
     ("ttir.tt_lang_op", '"in,out"', '"out,in"', "before the first output"),
     ("ttir.tt_lang_op", '"in,out"', '"in,in,out"', "names 3 operands of 2"),
     ("ttir.moe_compute", "intermediate_size = 384", "intermediate_size = 383", "multiple of 32"),
+    ("ttir.moe_compute", "1x32x384xbf16", "1x32x383xbf16", "the hidden size must be a positive multiple of 32"),
     ("ttir.moe_gpt", "12x1x4x4x2880x128xbf16", "12x1x4x4x2880x64xbf16", "must be 128"),
     ("ttir.all_to_all_combine", "num_devices = 2 : i64", "num_devices = 2 : i64, output_shard_dim = 3 : i64", "output_shard_dim"),
     ("ttnn.conv2d", "batch_size = 1", "batch_size = 2", "flattened dimension of the input"),

@@ -92,7 +92,7 @@ def _same_as_input(op: Operation, inputs: list[Shape]) -> Inferred:
     return inputs[0]
 
 
-_QUANTISED = re.compile(r"<[su]?i(\d+):\w+(?::(\d+))?, *(\{[^}]*\}|[^{}>]+)>")
+_QUANTISED = re.compile(r"<(?:[su]?i|u)(\d+)(?:<[^>]*>)?:\w+(?::(\d+))?, *(\{[^}]*\}|[^{}>]+)>")
 
 
 @rule("ttir.quantize", "ttir.dequantize", "ttir.requantize", "ttir.quantize_unrolled", "ttir.dequantize_unrolled", "ttir.requantize_unrolled")
