@@ -115,8 +115,7 @@ def _split(value: Any) -> Any:
     if not np.issubdtype(getattr(value, "dtype", type(value)), np.complexfloating):
         return value
     value = np.asarray(value)
-    kind = np.float64 if value.dtype == np.complex128 else np.float32
-    re, im = value.real.astype(kind), value.imag.astype(kind)
+    re, im = value.real, value.imag
     return Pair(re, None) if not im.any() else Pair(re if re.any() else None, im)
 
 

@@ -328,7 +328,7 @@ class Converter:
         pending, seen = [val.ssa], set()
         while pending:
             value = pending.pop()
-            if value is None or value in seen:
+            if value in seen:
                 continue
             seen.add(value)
             if value in self.inputs:
