@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +34,21 @@ EXPLANATIONS: dict[str, Explanation] = {
     "ALC-0101": Explanation(
         "a bad option",
         "An unknown compiler option or argument, a value it does not take, or two that contradict each other.",
-        "error[ALC-0101] unknown compiler option 'math_fidelty'\n  expected one of arch, disable, ...\n  hint: did you mean 'math_fidelity'?",
+        "error[ALC-0101] unknown compiler option 'math_fidelty'\n  expected one of arch, disable, ..., wide_sum_terms\n"
+        "  hint: did you mean 'math_fidelity' or 'math_approx_mode'?",
         "`alchemist options` lists all options with their values (docs/options.md).",
     ),
     "ALC-0102": Explanation(
         "arguments of the wrong kind, shape or dtype",
         "The model's arguments, or those of `load_codegen_py`, are not what the model or the export takes.",
-        "error[ALC-0102] input x\n  expected shape [32, 64]\n  got shape [16, 64]",
+        "error[ALC-0102] argument x differs from the argument at export\n  expected float32 [32, 64]\n  got float32 [16, 64]\n"
+        "  hint: export again for these arguments",
         "Shapes and dtypes are fixed at export: give such arguments, or export again with the new ones.",
     ),
     "ALC-0103": Explanation(
         "a file is not there",
         "A path on the command line or in a call names nothing.",
-        "error[ALC-0103] cannot read: no such file or directory\n  at model.mlir\n  hint: check the path",
+        "error[ALC-0103] no such file\n  at model.mlir\n  hint: check the path",
         "Check the path; relative ones count from the current directory.",
     ),
     "ALC-0104": Explanation(
@@ -62,49 +66,54 @@ EXPLANATIONS: dict[str, Explanation] = {
     "ALC-0110": Explanation(
         "the model cannot be captured",
         "A branch or a shape depends on values, or a framework feature has no static form.",
-        "error[ALC-0110] control flow depends on data: Could not guard on data-dependent expression\n  at model.py:12",
+        "error[ALC-0110] the model branches on tensor values\n  at model.py:12\n  got Could not guard on data-dependent expression ...\n"
+        "  hint: every shape and branch must be known at export: use torch.cond, torch.where, fixed loop counts and Python numbers",
         "Put the branch into `torch.cond`, `torch.where` or `jax.lax.cond`, or move it out of the model; call the model's inner part (docs/bring_a_model.md).",
     ),
     "ALC-0111": Explanation(
         "ops without a rule",
-        "Some ops of the framework have no TTIR form here. All of them are listed at once, with their source lines.",
-        "error[ALC-0111] 2 operations cannot be converted\n  aten.geqrf.default  x2  at model.py:41: no rule",
+        "Some ops of the framework, or of TTIR text, have no form here. All of them are listed at once, with their source lines.",
+        "error[ALC-0111] 1 ATen op has no rule\n  hint: replace these ops in the model, or add a rule in alchemist/frontends/torch/rules\n"
+        "  aten.geqrf.default  x1  at model.py:12: no rule and no decomposition",
         "Write the line with other ops, or split the model there and compute that part on the host. `alchemist ops` lists what is supported.",
     ),
     "ALC-0200": Explanation(
         "the module is not valid",
         "MLIR text that parses, but whose types, operands or attributes do not fit the op.",
-        'error[ALC-0200] "ttir.add": operand shapes do not broadcast\n  at model.mlir:4:10',
+        "error[ALC-0200] ttir.add: operands cannot be broadcast: [[64, 128], [63, 128]]\n  at model.mlir:2:8",
         "Mend the line; `alchemist opt FILE` checks a file and lists all errors.",
     ),
     "ALC-0300": Explanation(
         "no TTNN form",
-        "A TTIR op, a type or a combination of them has no form in the TTNN dialect: a collective without a mesh, 64-bit floats, ...",
-        "error[ALC-0300] ttir.all_reduce of max is not written yet\n  at model.mlir:7:3\n  hint: sums, gathers and cuts of arguments and results are",
-        "Replace the op, cast to a type that the device holds, or leave the pass out that made it (`disable`).",
+        "MLIR text holds what a step cannot turn into the other dialect: TTIR in a binary, a TTNN op without a TTIR op, a cut that no placement makes.",
+        "error[ALC-0300] ttir.exp: a binary contains only TTNN\n  at model.mlir:2:8\n  hint: run ttmlir-opt --ttir-to-ttnn-backend-pipeline first",
+        "Do what the hint says, or replace the op at that line. (Ops without any TTNN form are listed together, under ALC-0111.)",
     ),
     "ALC-0400": Explanation(
         "the module cannot be written as source",
-        "TTNN text without layouts, without a public function, or with an op that has no call.",
-        "error[ALC-0400] the module has no public function\n  expected func.func @forward",
-        "Give TTIR text, or run `alchemist opt FILE --ttir-to-ttnn-backend-pipeline` first.",
+        "TTNN text without layouts, with an op that has no call, or that reads a tensor it has freed.",
+        "error[ALC-0400] ttnn.neg: an op reads a tensor after its ttnn.deallocate\n  got argument input_tensor\n  hint: move the deallocate after the last use",
+        "Mend the line, or give TTIR text and let alchemist lower it.",
     ),
     "ALC-0500": Explanation(
         "the export directory cannot be made or replaced",
         "It holds other files or an edited export, is in use, or may not be written.",
-        "error[ALC-0500] out was edited\n  at out/main.py\n  hint: choose another export_path, or overwrite=True",
+        "error[ALC-0500] /home/me/out has edited files: main.py\n  at /home/me/out\n"
+        "  hint: choose another export_path to keep your edits, or pass overwrite=True to discard them",
         "Another `export_path`; `overwrite=True` (`--overwrite`) when what is there may go.",
     ),
     "ALC-0510": Explanation(
         "a damaged tensor file",
         "A `.tensorbin` or `.npy` file is truncated, garbled, or holds something else than numbers.",
-        "error[ALC-0510] not a .npy file, or a damaged one\n  at inputs/x.npy",
+        "error[ALC-0510] not a .npy file, or a damaged one\n  at inputs/x.npy\n  got EOF: ...\n"
+        "  hint: save it again: np.save(file, np.ascontiguousarray(values, dtype=np.float32))",
         "Write it again (`numpy.save(file, array, allow_pickle=False)`), or export again.",
     ),
     "ALC-0511": Explanation(
         "no binary of tt-mlir, or a damaged one",
         "A `.ttnn` or `.ttsys` file is truncated, contains an offset beyond its end, or is another kind of file: text, JSON, a `.ttm`.",
-        "error[ALC-0511] this is JSON\n  at system_desc.ttsys: byte 0\n  expected a system descriptor (.ttsys)",
+        "error[ALC-0511] this is JSON\n  at model.ttnn: byte 0\n  expected a TTNN binary (.ttnn)\n"
+        "  hint: `ttrt query --save-artifacts` writes a .ttsys, `ttmlir-translate --ttnn-to-flatbuffer` a .ttnn",
         "Copy or write the file again; the hint says which command writes such a file.",
     ),
     "ALC-0600": Explanation(
@@ -123,7 +132,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     "ALC-0700": Explanation(
         "malformed text",
         "MLIR text that does not parse, or that is nested too deeply.",
-        "error[ALC-0700] expected a type\n  at model.mlir:3:14\n  got tensr<2x2xf32>",
+        "error[ALC-0700] expected a type\n  at model.mlir:1:18\n  got tensr<2x2xf32>) -> tensor<2x2xf32> {",
         "Mend the text at file:line:column.",
     ),
     "ALC-0900": Explanation(
@@ -147,13 +156,15 @@ EXPLANATIONS: dict[str, Explanation] = {
     "SHIM-0003": Explanation(
         "the chip's memory is full",
         "Tensors and circular buffers need more L1 or DRAM than the card has.",
-        "error[SHIM-0003] ttnn.matmul: out of L1\n  at main.py:88 in mlp",
+        "error[SHIM-0003] ttnn.zeros: Out of Memory: Not enough space to allocate 536870912 B L1 buffer across 64 banks, ...\n  at main.py:88 in mlp\n"
+        "  hint: move the tensor to DRAM (ttnn.DRAM_MEMORY_CONFIG) or deallocate others first",
         "Keep large tensors in DRAM (`memory_config`), delete what is not needed any more (`del`), smaller blocks in a program config.",
     ),
     "SHIM-0004": Explanation(
         "a tensor file of the program is missing or damaged",
         "A file in `tensors/` does not have the size or content that its header says.",
-        "error[SHIM-0004] ttnn.load_tensor: tensors/head.weight.tensorbin is truncated\n  at utils.py:140 in load",
+        "error[SHIM-0004] ttnn.load_tensor: '/home/me/out/tensors/weight.tensorbin' is not a tensor file or is truncated: header of 376 bytes in 100\n"
+        "  at consteval.py:16 in prepare: ...",
         "Export again, or restore the file.",
     ),
     "SHIM-0005": Explanation(
@@ -193,13 +204,17 @@ def listing() -> str:
 
 def markdown() -> str:
     """docs/errors.md."""
+    wrapped = partial(textwrap.fill, width=100, break_long_words=False, break_on_hyphens=False)
     parts = [
         "# Errors",
         "",
-        "Written by `alchemist explain --markdown` (`make docs`); `alchemist explain CODE` prints one. Every message has the same shape: code, op, "
-        "what is wrong, the place, what was expected, what was there, a hint.",
-        "Codes that begin with ALC are of the compiler and of emitted programs, SHIM of the simulator.",
+        wrapped(
+            "Written by `alchemist explain --markdown` (`make docs`); `alchemist explain CODE` prints one. Every message has the same shape: code, op, what is "
+            "wrong, the place, what was expected, what was there, a hint. Codes that begin with ALC are of the compiler and of emitted programs, SHIM of the "
+            "simulator, which raises RuntimeError with TT_FATAL in a script of yours, as TT-NN does. Without a code: wrong arguments of a command, and what "
+            "`./run` says of its own (`run: ...`)."
+        ),
     ]
     for code, entry in EXPLANATIONS.items():
-        parts += ["", f"## {code}: {entry.title}", "", entry.cause, "", "```text", entry.example, "```", "", entry.remedy]
+        parts += ["", f"## {code}: {entry.title}", "", wrapped(entry.cause), "", "```text", entry.example, "```", "", wrapped(entry.remedy)]
     return "\n".join(parts)

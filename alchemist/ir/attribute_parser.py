@@ -181,7 +181,7 @@ class BuiltinParser(Cursor):
         if (word := BARE.match(self.source, start)) and (today := self.older.element(word[0])):
             self.offset = word.end()
             return element(today)
-        self.fail("expected a type", expected="a type")
+        self.fail("expected a type")
 
     def _dimensions(self) -> tuple[int, ...]:
         dims: list[int] = []

@@ -59,7 +59,7 @@ class Cursor:
     def need(self, pattern: re.Pattern[str], description: str) -> str:
         match = self.match(pattern)
         if match is None:
-            self.fail(f"expected {description}", expected=description)
+            self.fail(f"expected {description}")
         return match
 
     def accept(self, literal: str) -> bool:
