@@ -53,9 +53,9 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
     if tables:
         shown = tables if len(tables) <= _MOST_NAMED else ["*"]
         lines += [f"{stem}{', '.join(_TABLES)}: three bfloat16 tables that add up to {_weight(stem)}" for stem in shown]
-    for ending, files in stems.items():
-        found = _collapsed(files)
-        told, count = (found, "") if len(found) <= _MOST_NAMED else (["*"], f"; {len(files)} weights")
+    for ending, of_weights in stems.items():
+        found = _collapsed(of_weights)
+        told, count = (found, "") if len(found) <= _MOST_NAMED else (["*"], f"; {len(of_weights)} weights")
         for stem in told:
             weight = _weight(stem)
             done = f"{weight}, {_MEANINGS[ending]}" if ending in _MEANINGS else f"computed from {weight}"
