@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import itertools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -245,10 +246,14 @@ def test_kernels_of_a_caller_are_refused(name: str) -> None:
         getattr(ttnn, name)
 
 
-def test_old_package_is_named_in_the_hint(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "hint"), [("tt_lib.fallback_ops", "the simulator has no tt_lib: call TT-NN's ops"), ("loguru", "here the extra `scripts` does: pip install")]
+)
+def test_modules_that_are_not_there_have_hints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, hint: str) -> None:
+    monkeypatch.setitem(sys.modules, "loguru", None)
     with pytest.raises(ModuleNotFoundError) as caught:
-        importlib.import_module("tt_lib.fallback_ops")
-    assert "hint: the simulator has no tt_lib: call TT-NN's ops" in report(caught.value, tmp_path)
+        importlib.import_module(name)
+    assert f"hint: {hint}" in report(caught.value, tmp_path).replace("Tenstorrent's package installs it with itself; ", "")
 
 
 @pytest.mark.parametrize("name", ["graph_report", "model_preprocessing", "_ttnn"])

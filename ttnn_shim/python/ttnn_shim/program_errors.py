@@ -15,6 +15,8 @@ from types import FrameType, TracebackType
 from ttnn_shim.errors import CallMismatch, ShimError, UnknownName, bounded, printable
 
 CODE = "ALC-0601"
+_OF_THE_REAL_PACKAGE = frozenset(("click", "graphviz", "loguru", "ml_dtypes", "networkx", "pandas", "seaborn", "yaml"))
+"""Modules that Tenstorrent's wheel (0.81.1) installs with itself."""
 _SUPPORT = ("utils.py", "check.py")
 """Files of an export that are not the model: an error in them is one of the line that called them."""
 
@@ -74,9 +76,12 @@ def _called_from(found: Sequence[Place]) -> str:
 
 
 def _hint(error: BaseException) -> str:
-    """For an undefined name the most similar name at its line: "did you mean qkv?"; a replacement for `tt_lib`; else ""."""
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "tt_lib":
+    """For an undefined name the most similar name at its line: "did you mean qkv?"; for a module that is not there what to do; else ""."""
+    module = (error.name or "").split(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if module == "tt_lib":
         return "the simulator has no tt_lib: call TT-NN's ops, and torch where tt_lib.fallback_ops computed on the host"
+    if module in _OF_THE_REAL_PACKAGE:
+        return "Tenstorrent's package installs it with itself; here the extra `scripts` does: pip install 'alchemist[scripts]' ('.[scripts]' in a clone)"
     entry = error.__traceback__
     if not isinstance(error, NameError) or not error.name or entry is None:
         return ""
