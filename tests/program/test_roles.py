@@ -192,6 +192,15 @@ def test_products_that_choose_columns(key: str, op: str, name: str) -> None:
     assert column_matrix(node(op, Value(TensorType((2, 32, 64)), "x"), Value(TensorType((64, 64)), key, key))) == name
 
 
+def test_a_fused_activation_makes_a_gate() -> None:
+    x, y = (Value(TensorType((2, 32, 64)), name) for name in "xy")
+    product = node("multiply", x, y)
+    fused = next(arg for arg in product.spec.args if arg.name == "input_tensor_a_activations")
+    for op, role in (("SILU", "gated"), ("EXP", "")):
+        made = Node(product.spec, (*product.arguments, (fused, model.Items((model.Unary(op),)))), (Value(TensorType((2, 32, 64))),))
+        assert computed_role(made, {id(x): "x", id(y): "y"}) == role
+
+
 def test_roles_of_arguments() -> None:
     """Through other forms of the value, as long as one op alone reads them."""
 

@@ -135,6 +135,13 @@ def test_changes_of_everything_touch_what_they_are_made_of() -> None:
     assert len(found["math fidelity LoFi everywhere (3 lines)"].touches) == 3
 
 
+def test_one_line_is_not_everywhere() -> None:
+    """Its own change says the same."""
+    source = Source("main.py", f"import ttnn\n\n\ndef forward(x, w):\n    y = {MATMUL}\n    return y\n")
+    found = suggestions(Run("", "m", "n150", [call for call in CALLS if call.op == "ttnn.matmul"]), {"main.py": source}, (8, 7), 9)
+    assert not [one.what for one in found if "everywhere" in one.what or one.what.startswith("all ")]
+
+
 def test_only_the_slowest_lines_are_looked_at() -> None:
     found = [one.what for one in suggestions(Run("", "m", "n150", CALLS), SOURCES, (8, 7), 3)]
     assert found == [what for what, *_ in (*OF_LINEAR, *OF_ALL)]
