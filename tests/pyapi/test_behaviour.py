@@ -224,6 +224,11 @@ REFUSED = [
     ("ttnn.Tensor(np.zeros((2, 2), np.float32), ttnn.bfloat8_b, layout=ttnn.ROW_MAJOR_LAYOUT)", RuntimeError, "Layout::TILE"),
     ("ttnn.to_dtype(x, ttnn.float32)", RuntimeError, "host"),
     ("ttnn.relu(ttnn.Tensor(np.zeros((2, 2), np.float32)))", RuntimeError, "device"),
+    (
+        "ttnn.add(ttnn.from_torch(torch.ones(32, 32, dtype=torch.int8), dtype=ttnn.int8, layout=ttnn.TILE_LAYOUT, device=x.device()), 1)",
+        RuntimeError,
+        "INT8 is not supported for binary operation ADD",
+    ),
     ("ttnn.open_device(device_id=7)", RuntimeError, "device 0"),
     ("ttnn.open_device(0)", TypeError, "positional"),
     ("ttnn.open_device(device_id=0, l1_small_size=1 << 70)", TypeError, "64 bits"),
@@ -232,7 +237,7 @@ REFUSED = [
     ("x ** 2", TypeError, "pow"),
     ("len(x)", TypeError, "len"),
     ("ttnn.adamw", AttributeError, "not in the simulator|no attribute"),
-    ("ttnn.moreh_adamw", AttributeError, "not in the simulator"),
+    ("ttnn.moreh_nll_loss", AttributeError, "not in the simulator"),
     ("ttnn.sofmax", AttributeError, "it has softmax"),
     ("ttnn.experimental.nope", AttributeError, "nope"),
 ]
