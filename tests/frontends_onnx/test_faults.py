@@ -78,6 +78,7 @@ BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
     "path_outside": (lambda path: _weights(path, _entry("location", "../../etc/passwd")), FrontendError, "outside"),
     "path_absolute": (lambda path: _weights(path, _entry("location", "/etc/passwd")), FrontendError, "outside"),
     "external_missing": (lambda path: _weights(path, _entry("location", "gone.bin")), AlchemistError, "copy the file to the directory of the .onnx file"),
+    "external_long_name": (lambda path: _weights(path, _entry("location", "x" * 300)), AlchemistError, "the name is too long"),
     "external_short": (lambda path: _weights(path, _entry("offset", "8192")), FrontendError, "does not match"),
     "external_length": (lambda path: _weights(path, _entry("length", "-5")), FrontendError, "does not match"),
     "huge_shape": (lambda path: _weights(path, lambda tensor: tensor.dims.__setitem__(0, 1 << 60)), FrontendError, "impossible shape"),
