@@ -77,6 +77,7 @@ def placed_report(placed: Placed, card: str) -> str:
     plans = f"{placed.replays} plan{'s' if placed.replays != 1 else ''} timed with all addresses"
     lines = [
         f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us; {before}; at most {placed.l1_peak_bytes} B of tensors in L1 per core; {plans}.",
+        "Grids are rows x columns of cores. In brackets: the names that the options override_* take.",
         "",
     ]
     seen: dict[str, list[str]] = {}
@@ -109,12 +110,12 @@ def placed_report(placed: Placed, card: str) -> str:
 
 
 def spelled(memory: Memory) -> str:
-    """ "L1", "DRAM", or "L1 block shards of 7x3 tiles on 8x8 cores"."""
+    """ "L1", "DRAM", or "L1 block shards of 1x4 tiles on 4x8 cores": rows x columns, as in the option override_output_layout."""
     if memory.shard is None:
         return memory.buffer
     (rows, columns), (x0, y0, x1, y1, *more) = memory.shard[0], memory.shard[1]
     kind = memory.layout.removesuffix("_SHARDED").lower()
-    cores = str(cores_of(memory)) if more else f"{x1 - x0 + 1}x{y1 - y0 + 1}"
+    cores = str(cores_of(memory)) if more else f"{y1 - y0 + 1}x{x1 - x0 + 1}"
     return f"{memory.buffer} {kind} shards of {rows // 32}x{columns // 32} tiles on {cores} cores"
 
 

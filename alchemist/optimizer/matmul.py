@@ -173,7 +173,7 @@ def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], re
         if grid[0] > 1 and grid[1] > 1:
             for inner, subblock, part in _steps(shape, (rows, columns)):
                 config = multicast(grid, inner, subblock, (rows, columns), fused, part)
-                yield Candidate(f"{grid[0]}x{grid[1]} cores, {rows}x{columns} tiles each", attributes(op, machine, config), operands, result)
+                yield Candidate(f"{grid[1]}x{grid[0]} cores, {rows}x{columns} tiles each", attributes(op, machine, config), operands, result)
     cores = width * height
     for in0 in (True, False):
         across, along = (shape.n, shape.m) if in0 else (shape.m, shape.n)

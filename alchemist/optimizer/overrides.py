@@ -188,7 +188,7 @@ def _named(option: str, name: str, ops: Sequence[Operation]) -> list[Operation]:
             f"{option} names no op",
             expected=f"one of {len(op_names)} ops, such as {', '.join(near)}" if op_names else "a model with such ops",
             got=name[:80],
-            hint="irs/*_decisions.txt lists all names; * stands for any part of one",
+            hint="irs/*_decisions.txt has the names in brackets; an op without a name cannot be overridden; * stands for any part of one",
         )
     return matching
 
@@ -305,7 +305,7 @@ def choices_for(step: Step, layout: OutputLayout, options: Sequence[Choice], mac
                 priced = price_all(step.op, machine, group, cap, reasons, l1_small_bytes)
                 matching += [choice_of(candidate, dict(candidate.candidate.operands), memory) for candidate in priced[:1]]
     if not matching:
-        why = max(reasons, key=lambda reason: reasons[reason]) if reasons else "the shape has no such shards"
+        why = max(reasons, key=lambda reason: reasons[reason]) if reasons else "no such shards for this shape; GRID is rows x columns"
         legal = dict.fromkeys(_spelled(choice.result) for choice in options)
         raise OptionError(
             f"{OUTPUT}: {step.op.name} {', '.join(names_of(step.op))} has no such result", expected=" or ".join(legal), got=layout.text[:80], hint=why[:160]

@@ -226,8 +226,9 @@ def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int
 
 
 def _cores(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str:
-    extents = [(x1 - x0 + 1, y1 - y0 + 1) for (x0, y0), (x1, y1) in ranges]
-    return "{}x{}".format(*extents[0]) if len(extents) == 1 else str(sum(x * y for x, y in extents))
+    """Rows x columns of a rectangle, else the number of cores."""
+    extents = [(y1 - y0 + 1, x1 - x0 + 1) for (x0, y0), (x1, y1) in ranges]
+    return "{}x{}".format(*extents[0]) if len(extents) == 1 else str(sum(rows * columns for rows, columns in extents))
 
 
 Ranges = tuple[tuple[tuple[int, int], tuple[int, int]], ...]
@@ -382,7 +383,7 @@ def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
     grid = dict(fields).get("compute_with_storage_grid_size")
     if "per_core_M" in numbers and "per_core_N" in numbers:
         sides = [str(side.value) for _, side in grid.fields if isinstance(side, model.Literal)] if isinstance(grid, model.Record) else []
-        cores = (f"{base}_ON_{'X'.join(sides)}",) if sides else ()
+        cores = (f"{base}_ON_{'X'.join(reversed(sides))}",) if sides else ()
         blocks = f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}"
         return *cores, blocks, f"{blocks}_K{numbers.get('in0_block_w', 1)}"
     return (f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}",) if "q_chunk_size" in numbers else ()

@@ -69,7 +69,7 @@ def test_a_program_with_turned_blocks(tmp_path: Path) -> None:
     model, image = Windows().to(torch.bfloat16).eval(), torch.randn(1, 256, 32, 32, dtype=torch.bfloat16)
     codegen_py(model, image, export_path=tmp_path / "out", compiler_options={"arch": "p150", "optimization_level": 2})
     text = (tmp_path / "out/main.py").read_text()
-    assert "Shards of 3x1 tiles on 11x8 cores, a row of them on a column of cores." in text and "ttnn.ShardOrientation.COL_MAJOR" in text
+    assert "Shards of 3x1 tiles on 8x11 cores, a row of them on a column of cores." in text and "ttnn.ShardOrientation.COL_MAJOR" in text
     module, _ = parse_module((tmp_path / "out/irs/02_ttnn.mlir").read_text())
     turned: list[Any] = [
         found for op in module.walk() for value in op.results if (found := layout_of(value.type)) is not None and found.orientation == "col_major"
