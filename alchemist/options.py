@@ -12,14 +12,13 @@ import math
 import os
 import re
 import shlex
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ttnn_shim.machine import cards
 
-from alchemist.errors import InternalError, OptionError, quoted
+from alchemist.errors import InternalError, OptionError, quoted, warn_user
 from alchemist.toolchain.cards import agree, card_of_file, card_of_text, named_descriptor
 
 Language = Literal["python", "cpp"]
@@ -94,7 +93,8 @@ class CompilerOptions:
     )
     override_output_layout: str = option(
         "",
-        "NAME=GRID:BUFFER:MEMORY,NAME2=...: memory of the results of ops, for example linear_3=8x8:l1:block_sharded; each of the three parts is optional; "
+        "NAME=GRID:BUFFER:MEMORY,NAME2=...: memory of the results of ops, for example linear_3=4x8:l1:block_sharded; "
+        "GRID is rows x columns of cores; each of the three parts is optional; "
         "irs/*_decisions.txt lists the names; * matches any part of a name",
         upstream=("override-output-layout",),
     )
@@ -172,7 +172,7 @@ class CompilerOptions:
     )
     round_weights: bool = option(
         False,
-        "round float32 matmul weights to the 10 significant bits that the matrix engine reads, and scale them up by 0.033 % to compensate for the "
+        "round float32 matmul weights to the 10 significant bits that the matrix unit reads, and scale them up by 0.033 % to compensate for the "
         "truncated other operand; by default, the export does so only if the program would fail its check",
     )
     math_approx_mode: bool | None = option(None, "approximate mode in every compute config; unset: TT-NN's default", upstream=("compute-cfg-math-approx-mode",))
@@ -224,7 +224,7 @@ class CompilerOptions:
             if plain in WITHOUT_EFFECT:
                 _check_without_effect(str(key), plain, value)
                 if warn:
-                    warnings.warn(f"compiler option {str(key)!r} has no effect{_DECIDES.get(plain, '')}", stacklevel=4)
+                    warn_user(f"compiler option {str(key)!r} has no effect{_DECIDES.get(plain, '')}")
                 continue
             described = SPELLINGS.get(plain)
             if described is None:
@@ -440,7 +440,8 @@ def read_value(entry: Field[Any], spelled: str, value: Any) -> Any:
     if entry.default in (None, "none") and (value is None or _word(value).strip().lower() in _UNSET):
         return entry.default
     value = said.aliases.get(value, value) if isinstance(value, str) else value
-    return choice(name, value, said.choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
+    choices = (*said.choices, "unset") if entry.default is None else said.choices
+    return choice(name, value, choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
 
 
 def _check_without_effect(key: str, plain: str, value: Any) -> None:
