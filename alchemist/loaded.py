@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.errors import InputError, ToolchainError, UserError, as_our_error, checked_path, printable
+from alchemist.errors import InputError, OptionError, ToolchainError, UserError, as_our_error, checked_path, printable
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.frontends.base import CallLeaf
@@ -67,9 +67,13 @@ def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codeg
     its structure.
 
     Raises:
-        UserError: no Python export at `load_path`. InputError: arguments or weights that are not like those of the export.
+        UserError: no Python export at `load_path`. OptionError: `export_path` in its place.
+        InputError: arguments or weights that are not like those of the export.
     """
     load_path = checked_path(load_path, "load_path")
+    if "export_path" in kwargs and "export_path" not in _parameters(model_or_fn):
+        hint = "load_codegen_py(model, *inputs, load_path=DIRECTORY)"
+        raise OptionError("export_path is an argument of codegen_py", expected="load_path", got="export_path", hint=hint)
     try:
         if detect_framework(model_or_fn, args, kwargs) == "torch":
             from alchemist.loaded_torch import run_torch
@@ -80,6 +84,13 @@ def load_codegen_py(model_or_fn: Any, *args: Any, load_path: str | Path = "codeg
         return run_jax(model_or_fn, args, kwargs, load_path)
     except RecursionError as error:  # an argument that holds itself
         raise as_our_error(error) from error
+
+
+def _parameters(model: Any) -> set[str]:
+    try:
+        return set(inspect.signature(getattr(model, "forward", model)).parameters)
+    except (TypeError, ValueError):  # a function without a signature
+        return set()
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

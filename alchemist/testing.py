@@ -41,7 +41,7 @@ def check(
 
     Raises:
         AssertionError: an output with another shape, with NaN where the framework has none, or with a smaller correlation than `pcc`: its name and
-            correlation, and the first op of the program that differs from the framework's.
+            correlation, and the first op that fails `--check-ops`, if one does.
         OptionError: `pcc` is no number from 0 to 1. UserError: as `codegen_py`.
     """
     if isinstance(pcc, bool) or not isinstance(pcc, int | float) or not 0 <= pcc <= 1:
@@ -57,13 +57,15 @@ def check(
         bad = [one for one in found if not one.pcc >= pcc]
         if bad:
             where = _first_op(path)
-            raise AssertionError("; ".join(f"output {one.name} {list(one.shape)}: PCC {one.pcc:.6f} < {pcc}" for one in bad) + (f"\n{where}" if where else ""))
+            raise AssertionError(
+                "; ".join(f"output {quoted(one.name)} {list(one.shape)}: PCC {one.pcc:.6f} < {pcc}" for one in bad) + (f"\n{where}" if where else "")
+            )
         return found
 
 
 def _compared(name: str, actual: Array, expected: Array) -> OutputCheck:
     if actual.shape != expected.shape:
-        raise AssertionError(f"output {name}: shape {list(actual.shape)}, the framework's is {list(expected.shape)}")
+        raise AssertionError(f"output {quoted(name)}: shape {list(actual.shape)}, the framework's is {list(expected.shape)}")
     return OutputCheck(name, tuple(actual.shape), correlation(np.asarray(actual, np.float64), np.asarray(expected, np.float64)))
 
 

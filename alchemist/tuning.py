@@ -41,7 +41,7 @@ class Tuned:
 
     device_ms and l1_peak_bytes are those of `./run --estimate`.
     pcc: by output against the framework, None where it was not measured. It is measured once per precision and architecture, at the highest level
-    of the table: levels change neither dtypes nor fidelity (only bfp8_lofi at level 0 keeps the exact GELU).
+    of the table. Levels change neither dtypes nor fidelity, but they may split an op, which rounds one more result.
     pareto: no other combination of the card is at least as fast and as accurate. failure: why there is no time.
     """
 

@@ -116,7 +116,7 @@ def check(path: Path, values: Mapping[str, Any], artifacts: Artifacts) -> dict[s
     """Compares the chips of a binary with those of a descriptor.
 
     Raises:
-        UserError: they differ; the message has a line a field.
+        UserError: they differ; the message lists the fields.
     """
     root = read_any(path)
     descriptor = root.get("system_desc", {})

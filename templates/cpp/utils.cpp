@@ -130,7 +130,7 @@ std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
     }
     for (const uint32_t extent : tensor->logical_shape().view()) got.push_back(extent);
     if (wanted != got) {
-        throw std::runtime_error("input " + name + ": expected shape " + spelled(wanted) + ", got " + spelled(got));
+        throw std::runtime_error("input '" + name + "': expected shape " + spelled(wanted) + ", got " + spelled(got));
     }
     const bool tiled = entry.word("layout") == "TILE_LAYOUT";
     return tensor->to_layout(tiled ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR);

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from alchemist import codegen_py, load_codegen_py
-from alchemist.errors import FrontendError, InputError, ParseError, UserError
+from alchemist.errors import FrontendError, InputError, OptionError, ParseError, UserError
 from alchemist.loaded import LoadedProgram, read_manifest
 from tests.device import simulated_device
 from tests.running import run
@@ -103,6 +103,11 @@ def test_arguments_that_are_not_those_of_the_export(case: str, framework: str, t
     codegen_py(scaled, *exported, export_path=tmp_path / "out", export_golden="none")
     with pytest.raises(InputError, match=f"(?s){message}"):
         load_codegen_py(scaled, *given, load_path=tmp_path / "out")
+
+
+def test_the_argument_of_another_function() -> None:
+    with pytest.raises(OptionError, match="expected load_path"):
+        load_codegen_py(torch.nn.Linear(2, 2), torch.ones(2), export_path="out")
 
 
 def test_an_argument_that_holds_itself(tmp_path: Path) -> None:

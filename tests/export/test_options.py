@@ -63,8 +63,9 @@ def test_refusals(given: dict, match: str) -> None:
 
 
 def test_upstream_keys_warn() -> None:
-    with pytest.warns(UserWarning, match="no effect"):
+    with pytest.warns(UserWarning, match="no effect") as warned:
         assert CompilerOptions.parse({"backend": "codegen_py"}) == CompilerOptions()
+    assert warned[0].filename == __file__, "the line of the caller"
 
 
 def test_alias_and_text() -> None:

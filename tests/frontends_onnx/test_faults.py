@@ -58,7 +58,7 @@ def _loop(path: Path) -> None:
 
 BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
     "opset_12": (lambda path: one_node(path, "Relu", opset=12), FrontendError, "opset 13 to 28"),
-    "opset_29": (lambda path: one_node(path, "Relu", opset=29), FrontendError, "convert"),
+    "opset_29": (lambda path: one_node(path, "Relu", opset=29), FrontendError, "opset_version=28"),
     "no_such_op": (lambda path: one_node(path, "Frobnicate"), VerifyError, "Frobnicate"),
     "other_domain": (lambda path: one_node(path, "FusedGelu", domain="com.microsoft"), UnsupportedOpError, "com.microsoft"),
     "random": (lambda path: one_node(path, "RandomNormalLike"), UnsupportedOpError, "the_node: it generates random numbers"),

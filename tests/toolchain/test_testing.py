@@ -15,7 +15,7 @@ def test_a_model_passes_and_fails() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 32)).eval()
     (output,) = check(model, (torch.randn(32, 64),), pcc=0.999)
     assert (output.name, output.shape) == ("output", (32, 32))
-    with pytest.raises(AssertionError, match=r"output output \[32, 32\]: PCC 0\.9\d+ < 1"):
+    with pytest.raises(AssertionError, match=r"output 'output' \[32, 32\]: PCC 0\.9\d+ < 1"):
         check(model, (torch.randn(32, 64),), pcc=1, compiler_options={"experimental_weight_dtype": "bfp_bf4"})
 
 

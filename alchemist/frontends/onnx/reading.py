@@ -22,7 +22,7 @@ MOST_FILE_BYTES = (1 << 31) - 1
 """Protobuf's own limit; larger models keep their weights in external data files."""
 SMALL_ELEMENTS = 64
 """Initializers up to this size go through the checker and shape inference with their values."""
-CONVERT = "python -c \"import onnx; from onnx import version_converter as v; onnx.save(v.convert_version(onnx.load('model.onnx'), 18), 'new.onnx')\""
+CONVERT = "python -c \"import onnx; from onnx import version_converter as v; onnx.save(v.convert_version(onnx.load('model.onnx'), {}), 'new.onnx')\""
 
 
 def read_model(path: Path) -> onnx.ModelProto:
@@ -58,7 +58,8 @@ def opset_of(model: onnx.ModelProto, where: str) -> int:
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     version = max(versions, default=1)
     if not FIRST_OPSET <= version <= LAST_OPSET:
-        hint = f"export with opset_version=18, or convert the file: {CONVERT}"
+        nearest = FIRST_OPSET if version < FIRST_OPSET else LAST_OPSET
+        hint = f"export with opset_version={max(nearest, 18)}, or convert the file: {CONVERT.format(max(nearest, 18))}"
         raise FrontendError("the model's opset is not supported", location=where, expected=f"opset {FIRST_OPSET} to {LAST_OPSET}", got=str(version), hint=hint)
     return version
 
