@@ -132,12 +132,12 @@ def six_numbers() -> str:
     wrong, caught, harmless, alarms = _found("docs/lab/check.md", r"^\| all \|.*?\| \d+ \| (\d+) \| (\d+) \([\d.]+ %\) \| (\d+) \| (\d+) \|")
     levels = (LAB / "optimizer.md").read_text().partition("<!-- levels -->")[2].partition("<!-- end of levels -->")[0]
     times = [[cell.strip() for cell in line.split("|")] for line in levels.splitlines() if re.match(r"\| .* \| n150 \|", line)]
-    gains = [float(cells[3]) / float(cells[5]) for cells in times]
+    gains = [float(cells[6].split(", ")[-1].strip("*x")) for cells in times]
     table = [
         ("exported models whose outputs agree with the framework's outputs", f"{passed} of {runs}", "make test-all", "lab/models.md"),
         ("exported programs of which the real TT-NN package accepts every call", f"{accepted} of {programs}", "alchemist verify DIR", "lab/models.md"),
         (
-            f"calls of {ops} ops that the simulator and the real package both accept or both reject",
+            f"calls of {ops} ops that the simulator and the real package both accept or both reject (Wormhole)",
             f"{int(agree):,} of {int(probes):,}",
             "make conformance",
             "lab/conformance.md",
@@ -149,7 +149,7 @@ def six_numbers() -> str:
             "lab/accuracy.md",
         ),
         (
-            f"wrong edits that `--check` finds; false alarms in {harmless} harmless edits",
+            f"wrong edits that move an output by more than its unedited error: found by `--check`; false alarms in {harmless} harmless edits",
             f"{caught} of {wrong}; {alarms}",
             "python -m tests.check.mutations --write",
             "lab/check.md",
