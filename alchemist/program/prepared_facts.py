@@ -20,6 +20,7 @@ _MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout"}
 """What the ending of a prepared weight's name means, where it does not say so."""
 _TABLES = [f"_{part}" for part in TABLE_PARTS]
 _DONE = {"ttnn.concat": "joined", "ttnn.transpose": "transposed", "ttnn.permute": "transposed"}
+_LAST_NUMBER = re.compile(r"(.*_)(\d+)")
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
@@ -46,6 +47,7 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
             else:
                 names.setdefault(_origin(result.key, files, needed(inner)[0], parameters), []).append(result.key)
     stems.pop("", None)
+    _join_numbered(stems)
     lines = []
     tables = _collapsed(stems[_TABLES[0]]) if all(ending in stems for ending in _TABLES) else []
     for ending in _TABLES if tables else ():
@@ -87,6 +89,19 @@ def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: C
     if all(done) and files:
         return f"{listed}, {' and '.join(done)}" if done else listed
     return f"from {listed or 'constants'}"
+
+
+def _join_numbered(stems: dict[str, list[str]]) -> None:
+    """Endings that differ in their last number alone become one: `_part_{0..3}`."""
+    numbered: dict[str, dict[int, list[str]]] = {}
+    for ending in stems:
+        if found := _LAST_NUMBER.fullmatch(ending):
+            numbered.setdefault(found[1], {})[int(found[2])] = stems[ending]
+    for base, weights in numbered.items():
+        if len(weights) > 1:
+            for number in weights:
+                stems.pop(f"{base}{number}")
+            stems[f"{base}{{{min(weights)}..{max(weights)}}}"] = list(dict.fromkeys(one for of in weights.values() for one in of))
 
 
 def _weight(stem: str) -> str:

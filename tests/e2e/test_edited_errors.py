@@ -43,7 +43,7 @@ class Stack(nn.Module):
 # Old text -> new text, what the first line says, the line it points to, other parts of the message.
 MISTAKES = {
     "keyword": ("memory_config=DRAM", "memory_cofnig=DRAM", "ttnn.layer_norm: no parameter 'memory_cofnig'", "ttnn.layer_norm(", "did you mean memory_config?"),
-    "op": ("ttnn.layer_norm", "ttnn.layer_nrm", "ttnn: no 'layer_nrm'", "ttnn.layer_nrm(", "did you mean layer_norm?"),
+    "op": ("ttnn.layer_norm", "ttnn.layer_nrm", "ttnn: no 'layer_nrm'", "ttnn.layer_nrm(", "did you mean layer_norm"),
     "op elsewhere": ("ttnn.layer_norm", "ttnn.concatenate_heads", "no 'concatenate_heads'", "ttnn.concatenate_heads(", "ttnn.transformer.concatenate_heads?"),
     "weight": ('weights["norm.weight"]', 'weights["norm.weigth"]', "no tensor 'layers.0.norm.weigth'", 'weights["norm.weigth"]', "'layers.0.norm.weight'?"),
     "scope": ("layers.{i}", "lyers.{i}", "no tensor 'lyers.0.norm.weight'", 'weights["norm.weight"]', "(i = 0)"),

@@ -58,12 +58,12 @@ def test_the_core_is_compiled_with_what_stays_installed() -> None:
 
 
 def test_users_dependencies_are_bounded_and_locked() -> None:
-    """Also that what the tests run with is what pyproject allows users; the viewers of `reports` are no part of it (tests/reports installs them)."""
+    """Also that what the tests run with is what pyproject allows users; neither the viewers of `reports` (tests/reports installs them) nor what scripts import are part of it."""
     extras = PROJECT["project"]["optional-dependencies"]
-    assert {"torch", "jax", "onnx", "mesh", "verify", "reports"} == set(extras)
-    viewers = [Requirement(row) for row in extras["reports"]]
-    assert all({item.operator for item in need.specifier} & {"<"} for need in viewers)
-    groups = [rows for name, rows in extras.items() if name != "reports"]
+    assert {"torch", "jax", "onnx", "mesh", "verify", "reports", "scripts"} == set(extras)
+    others = [Requirement(row) for name in ("reports", "scripts") for row in extras[name]]
+    assert all({item.operator for item in need.specifier} & {"<"} for need in others)
+    groups = [rows for name, rows in extras.items() if name not in ("reports", "scripts")]
     needs = [
         Requirement(text) for text in [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"], *(row for group in groups for row in group)]
     ]

@@ -82,7 +82,7 @@ def test_nodes_and_directions_are_calls_of_one_function(tmp_path: Path) -> None:
     torch.onnx.export(net, (torch.randn(5, 2, 16),), str(tmp_path / "net.onnx"), dynamo=False)
     text = onnx_sources(tmp_path / "net.onnx")["main.py"]
     assert [text.count(part) for part in ("def lstm_layer(", " = lstm_layer(", "def lstm_cell(", " = lstm_cell(")] == [1, 4, 1, 1]
-    assert "for i in reversed(range(NUM_STEPS)) if reverse else range(NUM_STEPS):" in text
+    assert "i = NUM_STEPS - 1 - t if reverse else t" in text
     assert re.findall(r"<- LSTM +(.*)", text) == ["layer 0 forward", "one time step", "layer 0 reverse", "layer 1 forward", "layer 1 reverse"]
     assert "One time step of ONNX LSTM (gates: input, output, forget, cell)" in text
     assert re.search(r"def lstm_cell\(\n    projected_step: .*\n    hidden: .*\n    cell: .*\n    weight_hh", text)

@@ -98,7 +98,7 @@ def test_a_function_that_level_0_cannot_run_gets_a_plan(monkeypatch: pytest.Monk
         return replay(graph, plan, *rest) if plan.taken else Replayed(None, 0, "no room")
 
     monkeypatch.setattr(level2, "replay", refusing)
-    assert "us where level 0 is refused" in decisions(mlp(), optimization_level=2)
+    assert "level 0's choices are refused" in decisions(mlp(), optimization_level=2)
 
 
 @pytest.mark.parametrize("rewrites", [0, 3], ids=["as it is", "a pass that costs"])

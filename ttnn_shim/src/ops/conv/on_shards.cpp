@@ -102,6 +102,7 @@ Tensor multiply_shards(
         config.out_block_h = config.per_core_M = plan.rows;
         config.out_block_w = config.per_core_N = plan.columns;
         config.fused_activation = settings.config.activation;
+        config.fuse_batch = true;
         if constexpr (requires { config.mcast_in0; }) config.mcast_in0 = false;
         if constexpr (requires { config.transpose_mcast; })
             config.transpose_mcast = plan.input_cores.orientation == ShardOrientation::COL_MAJOR;
