@@ -11,15 +11,15 @@ from alchemist.frontends.onnx.walk import RANDOM
 HEAD = f"""\
 # ONNX ops
 
-Written by `alchemist ops --onnx --markdown`. Models of opset {FIRST_OPSET} to {LAST_OPSET}; how to use them: [bring_a_model.md](bring_a_model.md#onnx).
+This page lists ops; how to export a model: [bring_a_model.md](bring_a_model.md#onnx). Written by
+`alchemist ops --onnx --markdown`. Models of opset {FIRST_OPSET} to {LAST_OPSET}.
 
 Shapes are static: what a shape is computed from (`Shape`, `Gather`, `Concat`, `Range`, `NonZero` of known values) is computed at
-export. A branch (`If`) whose condition is known is taken. Functions of the model are unfolded. Indices computed on the card have to
-be from 0 on. Refused, with the node's name: `Loop`, `Scan`, branches on values, sequences, strings, random numbers, other domains
+export. A branch (`If`) whose condition is known is taken. Functions of the model are inlined. Indices computed on the card must
+not be negative. Refused, with the node's name: `Loop`, `Scan`, branches on values, sequences, strings, random numbers, other domains
 than the standard one.
 
-The numbers are the opsets whose forms of the op are told apart; "by its definition" is the
-standard's own function of simpler ops.
+The numbers are the opsets whose versions of the op are read (13: the version that opset 13 has); "by its definition": the standard's function of simpler ops.
 
 """
 
