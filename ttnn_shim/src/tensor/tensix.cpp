@@ -24,7 +24,8 @@ constexpr int32_t PRODUCT_SHIFT = 13;  // a product has 10 fractional bits, Dst'
 
 Numerics parse(std::string_view name) {
     if (name == "tensix") return Numerics::Tensix;
-    SHIM_CHECK(name.empty() || name == "fast", "numerics (TTNN_SHIM_NUMERICS or settings.set_numerics): expected fast or tensix, got {}", name);
+    SHIM_CHECK(
+        name.empty() || name == "fast", "numerics (TTNN_SHIM_NUMERICS or settings.set_numerics): expected fast or tensix, got {}", name);
     return Numerics::Fast;
 }
 
