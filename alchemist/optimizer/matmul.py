@@ -45,6 +45,12 @@ class Sizes:
         return 4 if self.fp32 else 8
 
 
+def grid_text(grid: tuple[int, int]) -> str:
+    """A grid of (columns, rows) in words: a program config beside it gives columns first, a layout's text rows first."""
+    columns, rows = grid
+    return f"{rows}x{columns} cores" if rows == columns else f"{rows} row{'s' * (rows > 1)} of {columns} cores"
+
+
 def sizes(op: Operation, fp32: bool) -> Sizes | None:
     """None for a matmul that no program config supports: transposed operands."""
     if access.attr(op, "transpose_a") or access.attr(op, "transpose_b"):
@@ -173,7 +179,7 @@ def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], re
         if grid[0] > 1 and grid[1] > 1:
             for inner, subblock, part in _steps(shape, (rows, columns)):
                 config = multicast(grid, inner, subblock, (rows, columns), fused, part)
-                yield Candidate(f"{grid[1]}x{grid[0]} cores, {rows}x{columns} tiles each", attributes(op, machine, config), operands, result)
+                yield Candidate(f"{grid_text(grid)}, {rows}x{columns} tiles each", attributes(op, machine, config), operands, result)
     cores = width * height
     for in0 in (True, False):
         across, along = (shape.n, shape.m) if in0 else (shape.m, shape.n)

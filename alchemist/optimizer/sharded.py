@@ -190,7 +190,7 @@ def linear(step: Step, machine: Machine, target: Memory | None = None) -> Iterat
         for subblock in matmul.subblocks(rows, columns, shape.most_subblock, result.shard is not None):
             for inner in matmul.divisors(math.gcd(width, shape.k), matmul.MOST_INNER)[:5]:
                 config = matmul.multicast(grid, inner, subblock, (rows, columns), fused)
-                label = f"{grid[1]}x{grid[0]} cores, {rows}x{columns} tiles each"
+                label = f"{matmul.grid_text(grid)}, {rows}x{columns} tiles each"
                 candidates.append(Candidate(label, matmul.attributes(op, machine, config), {0: a} if moving else {}, result))
         yield candidates
 
@@ -245,7 +245,7 @@ def _normed(op: Operation, machine: Machine, moving: list[int], shards: Memory) 
     changed = {NORM_CONFIG: config}
     if not compute.given(op, "compute_config"):
         changed["compute_config"] = compute.of_norm()
-    yield [Candidate(f"{grid_of(shards)[1]}x{grid_of(shards)[0]} cores, {height}x{width} tiles each", changed, dict.fromkeys(moving, shards), shards)]
+    yield [Candidate(f"{matmul.grid_text(grid_of(shards))}, {height}x{width} tiles each", changed, dict.fromkeys(moving, shards), shards)]
 
 
 OF_OPERANDS = ("alchemist.lhs_activations", "alchemist.rhs_activations")

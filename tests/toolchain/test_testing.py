@@ -16,7 +16,7 @@ def test_a_model_passes_and_fails() -> None:
     (output,) = check(model, (torch.randn(32, 64),), pcc=0.999)
     assert (output.name, output.shape) == ("output", (32, 32))
     with pytest.raises(AssertionError, match=r"output 'output' \[32, 32\]: PCC 0\.9\d+ < 1"):
-        check(model, (torch.randn(32, 64),), pcc=1, compiler_options={"experimental_weight_dtype": "bfp_bf4"})
+        check(model, (torch.randn(32, 64),), pcc=1, compiler_options={"experimental_weight_dtype": "bfp_bf8"})
 
 
 @pytest.mark.parametrize("pcc", [2, -0.1, True, "high"])
