@@ -67,7 +67,7 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
     rows = [f"computed once at start by {maker}; the others are loaded as they are", *map(clean, lines)] if lines else []
     starts = [value.key for value in graph.weights if INITIAL.fullmatch(value.key) and value.users]
     if starts:
-        said = f"{', '.join(starts)}: constants of the export, with which the loops start"
+        said = f"{', '.join(starts)}: stored with the export; the loops start with them"
         rows = [*rows, said] if rows else [said]
     return "\n".join(rows)
 

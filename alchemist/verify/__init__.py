@@ -82,9 +82,7 @@ class RealTtnn:
         Raises:
             UserError: there is no such program.
         """
-        file = directory.resolve() / program
-        if not file.is_file():
-            raise UserError(f"no {program} in {directory}", location=str(directory), hint="pass the directory that codegen_py wrote")
+        file = _program(directory, program)
         report = Path(self._scratch.name) / "calls.jsonl"
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -132,11 +130,20 @@ def _verdict(report: Path, arch: str) -> Verdict:
     return Verdict(calls, fatal, crash, arch, rejected)
 
 
+def _program(directory: Path, name: str) -> Path:
+    file = directory.resolve() / name
+    if not file.is_file():
+        raise UserError(f"no {name} in {directory}", location=str(directory), hint="pass the directory that codegen_py wrote")
+    return file
+
+
 def verify_directories(directories: Sequence[Path], *, arch: str | None = None, json_path: Path | None = None) -> int:
     """The command: prints rejections and a summary; returns 0 when the real package accepts every call.
 
     Without directories it only makes the environment. arch: chip or system; each directory is run on the one that it was emitted for where None.
     """
+    for directory in directories:  # before an environment is made
+        _program(directory, "main.py")
     results: list[dict[str, Any]] = []
     with contextlib.ExitStack() as open_packages:
         packages: dict[str, RealTtnn] = {}
