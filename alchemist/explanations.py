@@ -104,7 +104,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "ALC-0510": Explanation(
         "a damaged tensor file",
-        "A `.tensorbin` or `.npy` file is truncated, garbled, or holds something else than numbers.",
+        "A `.npy` file, or a `.tensorbin` that alchemist itself reads, is truncated, garbled, or holds no numbers. (One that a program loads: SHIM-0004.)",
         "error[ALC-0510] not a .npy file, or a damaged one\n  at inputs/x.npy\n  got EOF: ...\n"
         "  hint: save it again: np.save(file, np.ascontiguousarray(values, dtype=np.float32))",
         "Write it again (`numpy.save(file, array, allow_pickle=False)`), or export again.",
