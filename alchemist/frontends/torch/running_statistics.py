@@ -21,8 +21,7 @@ def update_running_statistics(graph_module: fx.GraphModule) -> None:
         x, mean, variance, training, momentum = (node.args[place] for place in (0, 3, 4, 5, 6))
         if training and isinstance(mean, fx.Node) and isinstance(momentum, float):
             node.args = (*node.args[:3], None, None, *node.args[5:])
-            with graph_module.graph.inserting_after(node):
-                _insert_updates(node, x, (mean, variance), momentum, per_sample=node.target is _aten.instance_norm.default)
+            _insert_updates(node, x, (mean, variance), momentum, per_sample=node.target is _aten.instance_norm.default)
     graph_module.recompile()
 
 

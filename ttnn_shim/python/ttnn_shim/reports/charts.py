@@ -231,7 +231,7 @@ def alike(values: Sequence[float]) -> bool:
 
 
 def bars(label: str, values_ns: Sequence[float], width: float = WIDE) -> str:
-    """One bar per iteration of a loop; a sentence where all take the same time."""
+    """A bar for each iteration of a loop, or one sentence if all of them take about the same time."""
     if alike(values_ns):
         return f"<p>{escape(label)}: {len(values_ns)} iterations of {duration(sum(values_ns) / len(values_ns))} each.</p>"
     height, bottom = 130.0, 22.0

@@ -208,7 +208,7 @@ def _memory(profile: Profile) -> str:
 
 
 def _gaps(profile: Profile) -> str:
-    """Idle time before each program; a sentence where all gaps are alike."""
+    """A table of the idle times before the programs, or one sentence if all of them are about equal."""
     gaps_ns = [program.gap_ns for program in profile.programs if program.gap_ns > 0]
     if not gaps_ns or charts.alike(gaps_ns):
         each = f"{len(gaps_ns)} gaps of {duration(sum(gaps_ns) / len(gaps_ns))} each, {duration(sum(gaps_ns))} together" if gaps_ns else "No gaps"
