@@ -36,7 +36,8 @@ class Shared:
 class _Tail:
     """Ends of functions that are alike. starts: where they begin in each member's body; inputs: tensors by each member's names.
 
-    bodies: their statements with the names of the first one's, without what they give up of their inputs; they may differ in constants.
+    bodies: their statements with the names of the first one's, without what they give up of their inputs and without parameters, which the
+    beginnings of the members may have more or fewer of; they may differ in constants.
     """
 
     members: list[model.Function]
@@ -72,7 +73,7 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
             inputs = _inputs(first.body[start:], first.body[:start])
             if inputs is None:
                 continue
-            wanted = replace(first, body=_as_function(_behind(first.body, start), inputs))
+            wanted = replace(first, parameters=(), body=_as_function(_behind(first.body, start), inputs))
             found = _Tail([first], [start], [inputs], [wanted], 0)
             for other in group[index + 1 :]:
                 match = _match(found, other) if other.returns == first.returns else None
@@ -118,7 +119,7 @@ def _match(tail: _Tail, other: model.Function) -> tuple[int, dict[str, str], mod
             continue
         names = Renaming(open_=True)
         try:
-            made = replace(other, body=names.block(stripped, wanted))
+            made = replace(other, parameters=(), body=names.block(stripped, wanted))
             aligned = align([*tail.bodies, made], set())
         except Mismatch:
             continue

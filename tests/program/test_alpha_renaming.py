@@ -132,6 +132,13 @@ def test_ends_are_shared() -> None:
     assert tail.doc == "Layer from line 9 on, the same in one and two."
 
 
+def test_forms_may_take_other_parameters() -> None:
+    """Forms of one layer begin differently, so that one may take a tensor more."""
+    one, _, _ = forms()
+    two = function("two", "x states", "q = relu states", "", "w = add q x", "del q", *end("w", "x"))
+    assert share_tails([one, two, entry(one, two)], set()).tails == {"one": "one_tail", "two": "one_tail"}
+
+
 def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
     """What one form gives up of its own and the other has from its caller is no difference; the comment above stands above the end, too."""
     steps = [f"z = {op} z" for op in ("exp", "sin", "cos", "relu") * 6]
