@@ -59,7 +59,11 @@ _table(
     "permute(x @ y) that swaps rows and columns becomes y^T @ x^T, and a permute of the rest: gradients of weights in JAX.",
 )
 _table("fuse-linear", LINEAR, "add(matmul(a, b), bias) becomes linear(a, b, bias).")
-_table("merge-reductions", MERGED, "sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too: one device program, without a rounding between.")
+_table(
+    "merge-reductions",
+    MERGED,
+    "sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too: one device program. mean(x * x) - mean(x)^2 becomes mean((x - mean(x))^2).",
+)
 _table("fold-padding", PADDING, "conv2d(pad(x)) with zeros becomes a convolution with more padding.")
 _table(
     "group-attention-heads",

@@ -1,7 +1,8 @@
-"""TTIR: reductions of reductions are one."""
+"""TTIR: a reduction of a reduction becomes one; a variance is computed from differences to the mean."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,9 +12,10 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.op_class import short_names
+from alchemist.ir.value import Value
 from alchemist.ops.axes import dims_of
 from alchemist.rewrite.driver import Rule, Rules
-from alchemist.rewrite.match import Exact, Once, V
+from alchemist.rewrite.match import NEAR, Exact, Num, Once, Op, Pattern, Reduce, V, short
 
 
 def _at_once(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
@@ -28,8 +30,42 @@ def _at_once(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
     return b.like(outer, {0: bound["x"]}, dim_arg=sorted({*first, *second}))
 
 
+def _difference(kind: str) -> Pattern:
+    """Matches a * kind(x * y) - b * kind(x) * kind(y) over the same dims: the variance (x is y) or the covariance in one pass."""
+    x, y = V("x"), V("y")
+    total = Num("a") * Reduce(kind, x * y, "over", aligned=False)
+    of_totals = Num("b") * Reduce(kind, x, "over", aligned=False) * Reduce(kind, y, "over", aligned=False)
+    return Op("subtract", total, of_totals, name="difference") | Op("add", total, of_totals, name="difference")
+
+
+def _is_covariance(kind: str, bound: Mapping[str, Any]) -> bool:
+    dims, result = shape(bound["x"]), bound["difference"].results[0]
+    count = math.prod(dims[dim] for dim in bound["over"])
+    sign = 1 if short(result) == "subtract" else -1
+    same = shape(bound["y"]) == dims and math.prod(shape(result)) * count == math.prod(dims)
+    of_floats = {element_type(value) for value in (bound["x"], bound["y"], result)} in ({"f32"}, {"bf16"})
+    return same and of_floats and math.isclose(sign * bound["b"] * (count if kind == "sum" else 1), bound["a"], rel_tol=NEAR)
+
+
+def _of_differences(b: Builder, kind: str, bound: Mapping[str, Any]) -> SSAValue:
+    x, y = (Value(b, bound[name]) for name in "xy")
+    dims = [dim % len(x.shape) for dim in bound["over"]]
+    from_mean = x - x.reduce("mean", dims)
+    product = from_mean.op("square") if x.ssa is y.ssa else from_mean * (y - y.reduce("mean", dims))
+    total = product.reduce(kind, dims)
+    return (total if bound["a"] == 1 else total * bound["a"]).reshape(*shape(bound["difference"].results[0])).ssa
+
+
+def _two_passes(kind: str) -> Rule:
+    """float32 holds 24 bits: next to a large mean the difference of squares keeps few of them."""
+    name, before = f"{kind} of products of differences", _difference(kind)
+    return Rule(name, before, lambda b, bound: _of_differences(b, kind, bound), guard=lambda bound: _is_covariance(kind, bound))
+
+
 MERGED = Rules(
     "ttir",
+    _two_passes("mean"),
+    _two_passes("sum"),
     *(
         Rule(
             f"{name} of a {name}",  # sum(sum(x, a), b) -> sum(x, a and b)

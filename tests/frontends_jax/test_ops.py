@@ -46,6 +46,7 @@ ELTWISE: list[Case] = [
     ("clip", lambda x: jnp.clip(x, -0.5, 0.5), (X,)),
     ("clip arrays", lambda x, y: jnp.clip(x, -jnp.abs(y), jnp.abs(y)), (X, Y)),
     ("logical", lambda x, y: jnp.logical_and(x > 0, ~(y > 0)) | (x == y), (X, Y)),
+    ("integers, from unsigned", lambda i: jnp.concatenate([i.astype(jnp.uint32).astype(jnp.int32) % 255, i]), (IDS,)),
     ("integers", lambda i: (i * 3 + 1) // 2 - i % 2, (IDS,)),
     ("astype", lambda x: (x * 4).astype(jnp.int32).astype(jnp.float32), (X,)),
     ("bfloat16", lambda x: x.astype(jnp.bfloat16) * 2, (X,)),

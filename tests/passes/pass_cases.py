@@ -48,6 +48,7 @@ from pass_graphs import (
     layer_norm_written_out,
     moving,
     normed,
+    one_pass,
     over_one_plus,
     padded_twice,
     reduced,
@@ -80,6 +81,12 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         "merge-reductions",
         build(lambda g, x: reduced(g, x, ("max", [2], (2, 4, 1), True), ("max", [1, 2], (2, 1, 1), True), ("max", [0], (1, 1, 1), True)), X),
         ["max"],
+    ),
+    "a variance in one pass": ("merge-reductions", build(one_pass, X), ["mean", "subtract", "square", "mean", "reshape"]),
+    "a covariance of sums": (
+        "merge-reductions",
+        build(lambda g, x, y: one_pass(g, x, y, "sum", 1 / 64), X, X),
+        ["mean", "subtract", "mean", "subtract", "multiply", "sum", "reshape"],
     ),
     "a conv1d whose result is turned": (
         "conv1d-channels-last",
@@ -361,6 +368,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
 }
 
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "a difference that is no covariance": ("merge-reductions", build(lambda g, x, y: one_pass(g, x, y, "sum", 1 / 32), X, X)),
     "a sum of means": ("merge-reductions", build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4), False), ("sum", [1], (2,), False)), X)),
     "a mean whose dim stays under one whose does not": (
         "merge-reductions",

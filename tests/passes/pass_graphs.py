@@ -284,6 +284,13 @@ def flat(g: Graph, x: Any) -> Any:
     return viewed(g, x, 64)
 
 
+def one_pass(g: Graph, x: Any, y: Any = None, kind: str = "mean", share: float = 1.0) -> Any:
+    """kind(x * y) - share * kind(x) * kind(y) over the last dim"""
+    y = x if y is None else y
+    product, left, right = (g(kind, value, out=(2, 4), dim_arg=[-1], keep_dim=False) for value in (g("multiply", x, y), x, y))
+    return g("subtract", product, g("multiply", g("multiply", left, right, out=(2, 4)), g.number(share, (1, 1)), out=(2, 4)), out=(2, 4))
+
+
 def reduced(g: Graph, x: Any, *steps: tuple[str, list[int], tuple[int, ...], bool]) -> Any:
     for name, dims, out, keep in steps:
         x = g(name, x, out=out, dim_arg=dims, keep_dim=keep)

@@ -204,7 +204,8 @@ def _floored(c: Converter, mask: Val, chosen: Val, other: Val, shape: tuple[int,
         y = plus.operands[1] if plus.operands[0] is other.ssa else plus.operands[0]
         if product is not None:
             sign, left = defining(_uncast(product.operands[0]), "ttir.sign"), defining(product.operands[1], "ttir.remainder")
-            x = _uncast(sign.operands[0]) if sign is not None else None
+            size = defining(left.operands[0], "ttir.abs") if left is not None else None
+            x = size.operands[0] if sign is not None and size is not None and size.operands[0] in (sign.operands[0], _uncast(sign.operands[0])) else None
         else:
             x = left.operands[0] if left is not None else None
         if left is not None and x is not None and _is_divisor(left.operands[1], y) and _is_correction(mask, other.ssa):
