@@ -17,7 +17,7 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase, functions, is_const_eval, ops_named, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import NOTE, PRODUCTS
+from alchemist.ops.spec import LARGEST_BFLOAT16, NOTE, PRODUCTS
 from alchemist.optimizer.matmul import FAST
 from alchemist.passes.attention import narrow_masks
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
@@ -91,7 +91,7 @@ def _narrow(func: FuncOp) -> None:
             continue
         after = op.next_op if isinstance(op, Operation) else block.first_op
         assert after is not None
-        cast = Builder.before(after).make("ttir.typecast", [value], {}, [narrow])
+        cast = _narrow_fill(op, Builder.before(after), narrow) or Builder.before(after).make("ttir.typecast", [value], {}, [narrow])
         if isinstance(op, Operation):
             set_source(cast, *sources_of(op))
         for use in readers:
@@ -99,6 +99,15 @@ def _narrow(func: FuncOp) -> None:
     last = block.last_op
     assert isinstance(last, ReturnOp)
     func.function_type = FunctionType.from_lists([argument.type for argument in func.args], [value.type for value in last.operands])
+
+
+def _narrow_fill(op: object, builder: Builder, kind: TensorType) -> Operation | None:
+    """The largest bfloat16 for a fill of a larger finite float32 such as `finfo(float32).min`, which a cast would make infinite."""
+    fill = access.attr(op, "fill_value") if isinstance(op, Operation) and op.name == "ttir.full" else math.inf
+    if not LARGEST_BFLOAT16 < abs(fill) < math.inf:
+        return None
+    attributes = {"shape": kind.get_shape(), "fill_value": math.copysign(LARGEST_BFLOAT16, fill)}
+    return builder.make("ttir.full", [], attributes, [kind])
 
 
 def _is_cast_to_integers(op: Operation) -> bool:

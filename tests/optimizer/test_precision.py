@@ -73,6 +73,19 @@ class Masked(torch.nn.Module):
         return heads
 
 
+class LowestFill(torch.nn.Module):
+    """A position bias filled with the lowest number of the dtype where keys are hidden, as in T5: float32's is -inf in bfloat16."""
+
+    def __init__(self, stored: bool = True) -> None:
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.randn(32)) if stored else None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = x.reshape(2, 32, 2, 32).transpose(1, 2)
+        bias = torch.where(x[:, None, None, :, 0] > -0.5, x[:, None, None, :, 1] if self.bias is None else self.bias, torch.finfo(x.dtype).min)
+        return torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=bias)
+
+
 # model, input, precision, level, what the program has and has not, how often bfloat8_b is spelled at least
 CASES = {
     "bfloat16": (Block, (2, 32, 64), "bfloat16", 0, ("x [2, 32, 64] bfloat16 (float32 in the model)",), ("bfloat8_b", "LoFi")),
@@ -82,6 +95,7 @@ CASES = {
     "images on shards": (Bottlenecks, (2, 8, 32, 32), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
     "a mask": (Masked, (2, 64, 128), "bfp8", 0, ("mask = ttnn.typecast(mask, ttnn.bfloat4_b",), ()),
     "a mask with a bias": (lambda: Masked(bias=0.1), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b", "bfloat4_b")),
+    "the lowest number": (LowestFill, (2, 32, 64), "bfloat16", 0, ("ttnn.where(", "attn_mask="), ("ttnn.maximum(",)),
     "infinities": (lambda: Masked(-math.inf), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b", "bfloat4_b")),
     "convolutions": (convolutions, (1, 8, 32, 32), "bfp8_lofi", 1, ("weights_dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
 }
@@ -101,9 +115,9 @@ def test_precision(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("build", [Block, Bottlenecks], ids=["attention", "images"])
+@pytest.mark.parametrize("build", [Block, Bottlenecks, LowestFill, lambda: LowestFill(stored=False)], ids=["attention", "images", "bias", "mask"])
 def test_bfloat16_is_the_program_of_the_model_in_bfloat16(build: Callable[[], torch.nn.Module]) -> None:
-    shape = (2, 32, 64) if build is Block else (1, 8, 32, 32)
+    shape = (1, 8, 32, 32) if build is Bottlenecks else (2, 32, 64)
     programs = []
     for dtype, options in ((torch.float32, {"precision": "bfloat16"}), (torch.bfloat16, {})):
         model, args = build().eval().to(dtype), (torch.zeros(shape, dtype=dtype),)

@@ -84,8 +84,21 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
         if lowest == -math.inf:
             keyed = c.shared(original, "rows with a key", lambda: c.cast(_has_number(c, c.before_broadcast(original)), q.dtype))
         if lowest < -LARGEST_BFLOAT16:  # attention reads bfloat16, where such numbers are -inf
-            mask = c.shared(original, "finite mask", lambda: c.expand(c.binary("maximum", c.before_broadcast(original), MASKED), original.shape))
+            mask = c.shared(original, "finite mask", lambda: c.expand(_finite(c, c.before_broadcast(original)), original.shape))
     return _additive(c, mask, q, keys), keyed
+
+
+def _finite(c: Emitter, mask: Tensor) -> Tensor:
+    """The mask with `MASKED` for numbers that bfloat16 cannot store: as the fill of a `where` whose finite fill is too low, else by a maximum."""
+    owner = mask.ssa.owner
+    if isinstance(owner, Operation) and owner.name == "ttir.where":
+        condition, *chosen = owner.operands
+        lowest = [_lowest(c, value) for value in chosen]
+        fills = [value for value, low in zip(chosen, lowest, strict=True) if low < -LARGEST_BFLOAT16]
+        if min(lowest) > -math.inf and all(isinstance(fill.owner, Operation) and fill.owner.name == "ttir.full" for fill in fills):
+            a, b = (c.full(shape_of(one), MASKED, mask.dtype) if one in fills else c.value(shape_of(one), mask.dtype, one) for one in chosen)
+            return c.where(c.value(shape_of(condition), torch.bool, condition), a, b)
+    return c.binary("maximum", mask, MASKED)
 
 
 def _unmoved(value: SSAValue, last_dim: int | None = None) -> SSAValue:
