@@ -352,9 +352,9 @@ def _moved_by_rounding(captured: FrontendResult | EntryResults) -> Callable[[], 
     return None if measure is None else lambda: dict(zip((output.name for output in outputs), measure(), strict=True))
 
 
-def export_captured(captured: FrontendResult, path: Path, options: CompilerOptions) -> CodegenResult:
-    """An export in Python with its tensors and golden outputs, without a word on the terminal; errors as `codegen_py`."""
-    return _export(lambda: {"": captured}, "python", path, options, True, "outputs", False, Progress(verbose=False))
+def export_captured(captured: FrontendResult, path: Path, options: CompilerOptions, language: Language = "python") -> CodegenResult:
+    """An export with its tensors and golden outputs, without a word on the terminal; errors as `codegen_py`."""
+    return _export(lambda: {"": captured}, language, path, options, True, "outputs", False, Progress(verbose=False))
 
 
 def _export(

@@ -11,7 +11,7 @@ from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
 from alchemist.program.constants import Ranges, shared_cores
 from alchemist.program.model import FORWARD
-from alchemist.program.names import unique
+from alchemist.program.names import numbered, unique
 from alchemist.program.text import WIDTH, clean, comment, lines_of_text
 from alchemist.resources import render as render_template
 from alchemist.resources import template_text
@@ -148,19 +148,29 @@ def _main(program: model.Program, *, trace: bool) -> str:
 
 
 def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, str]]:
-    """Members of a struct and the comment behind each: type from the header's row `name [shape] dtype, keys.{0..3} ...`, exact name where it differs."""
+    """Members of a struct and the comment behind each: exact name where it differs, type from the header's row `name [shape] dtype, keys.{0..3} ...`."""
     known: dict[str, str] = {}
     for name, type_ in re.findall(r"(?:^|, )(\S+) (\[[\d, ]*\] \w+)", types):
-        counted = re.fullmatch(r"(.*)\{(\d{1,4})\.\.(\d{1,4})\}(.*)", name)
-        names = [f"{counted[1]}{number}{counted[4]}" for number in range(int(counted[2]), int(counted[3]) + 1)] if counted else [name]
-        known.update(dict.fromkeys(names, type_))
+        range_ = re.fullmatch(r"(.*)\{(\d{1,4})\.\.(\d{1,4})\}(.*)", name)
+        known.update(dict.fromkeys([f"{range_[1]}{number}{range_[4]}" for number in range(int(range_[2]), int(range_[3]) + 1)] if range_ else [name], type_))
     out = []
-    for variable in variables:
-        type_ = known.get(variable.name, "")
-        exact = clean(variable.name) if variable.name != variable.identifier else ""
-        note = comment(", ".join(part for part in (exact, type_) if part), 70)
-        out.append((variable.identifier, f"  // {note}" if note else ""))
+    for name, listed in _members(variables):
+        names = [variable.name for variable in listed]
+        types_ = {known.get(exact, "") for exact in names}
+        counted = numbered(names) if listed[0].element else None
+        exact = f"{counted[0]}{{{counted[1]}..{counted[1] + len(names) - 1}}}{counted[2]}" if counted else ", ".join(names)
+        note = comment(", ".join(part for part in (clean(exact) if exact != name else "", *(types_ if len(types_) == 1 else ())) if part), 70)
+        type_ = "std::vector<ttnn::Tensor>" if listed[0].element else "ttnn::Tensor"
+        out.append((f"{type_} {name}", f"  // {note}" if note else ""))
     return out
+
+
+def _members(variables: Sequence[model.Variable]) -> list[tuple[str, list[model.Variable]]]:
+    """Members of the struct of outputs or inputs, each with its variables: a list has several."""
+    members: dict[str, list[model.Variable]] = {}
+    for variable in variables:
+        members.setdefault(variable.result, []).append(variable)
+    return list(members.items())
 
 
 def _interface(program: model.Program, *, separate: bool) -> list[str]:
@@ -186,7 +196,8 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
     struct, function, load = _names(entry)
     loads = [f"utils::load({quoted(variable.name)}, device)" for variable in entry.inputs]
     names = [*model.results_of(entry.outputs)]
-    places = [render(place) if (place := variable.place or variable.element) is not None else variable.identifier for variable in entry.outputs]
+    members = _members(entry.outputs)
+    places = [name if (place := listed[0].place) is None else render(place) for name, listed in members]
     device = model.takes_device(program, entry.function)
     arguments = [*(["device.get()"] if device else []), *(variable.identifier for variable in entry.inputs)]
     reads = any(parameter.name == "weights" for function in program.functions if function.name == entry.function for parameter in function.parameters)
@@ -204,7 +215,7 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
         for variable in entry.inputs
     ]
     if any(function.name == entry.function and returns_names(function) for function in program.functions):
-        places = [f"outputs[{quoted(variable.name)}]" for variable in entry.outputs]
+        places = [f"outputs[{quoted(listed[0].name)}]" for _, listed in members]
         results = layout.lines(layout.Call("return ", places, ";", "{", "}"), "    ")
         ran = [*layout.lines(layout.Call(f"const Weights outputs = {call.head}", call.parts, ";"), "    "), *results]
     elif places != names:
@@ -217,7 +228,6 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
         head, tail = (f"return {{{entry.function}", "};") if names else (entry.function, ";")
         ran = layout.lines(layout.Call(head, call.parts, tail), "    ") + ([] if names else ["    return {};"])
     parameters = [f"{unused[0]}const utils::Device& device", f"{unused[1]}const {struct}Inputs& {struct_name}", f"{unused[2]}const Weights& weights"]
-    rows = [f"{{{quoted(variable.name)}, outputs.{variable.identifier}}}" for variable in entry.outputs]
     return [
         "\n".join(
             [
@@ -229,12 +239,38 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
         "\n".join([*layout.lines(layout.Call(f"{struct}Outputs {function}", parameters, " {"), ""), *given, *ran, "}"]),
         "\n".join(
             [
-                f"std::vector<std::pair<std::string, Tensor>> named({'' if rows else '[[maybe_unused]] '}const {struct}Outputs& outputs) {{",
-                *layout.lines(layout.Call("return ", rows, ";", "{", "}"), "    "),
+                f"std::vector<std::pair<std::string, Tensor>> named({'' if members else '[[maybe_unused]] '}const {struct}Outputs& outputs) {{",
+                *_named(members),
                 "}",
             ]
         ),
     ]
+
+
+def _named(members: Sequence[tuple[str, Sequence[model.Variable]]]) -> list[str]:
+    """Body of `named`: the outputs with their exact names, a loop for each list whose names count."""
+    first: list[str] = []
+    later: list[str] = []
+    for name, listed in members:
+        numbering = numbered([variable.name for variable in listed]) if listed[0].element else None
+        if numbering is None:
+            pairs = [(quoted(variable.name), f"outputs.{name}" + (f"[{variable.element.index}]" if variable.element else "")) for variable in listed]
+            if later:
+                later += [line for pair in pairs for line in layout.lines(layout.Call("tensors.emplace_back", pair, ";"), "    ")]
+            else:
+                first += [f"{{{key}, {value}}}" for key, value in pairs]
+            continue
+        before, start, behind = numbering
+        number = f"std::to_string(i + {start})" if start else "std::to_string(i)"
+        key = " + ".join([*([quoted(before)] if before else []), number, *([quoted(behind)] if behind else [])])
+        later += [
+            f"    for (std::size_t i = 0; i < outputs.{name}.size(); ++i) {{",
+            *layout.lines(layout.Call("tensors.emplace_back", [key, f"outputs.{name}[i]"], ";"), "        "),
+            "    }",
+        ]
+    if not later:
+        return layout.lines(layout.Call("return ", first, ";", "{", "}"), "    ")
+    return [*layout.lines(layout.Call("std::vector<std::pair<std::string, Tensor>> tensors", first, ";", "{", "}"), "    "), *later, "    return tensors;"]
 
 
 def _module(program: model.Program, names: Sequence[str]) -> str:
@@ -247,6 +283,7 @@ def _module(program: model.Program, names: Sequence[str]) -> str:
         arguments=constant("ARGUMENTS", names),
         inputs=constant("INPUTS", inputs),
         loads=", ".join(f"given[{quoted(name)}]" for name in inputs),
+        outputs=[f"outputs.{render(variable.element) if variable.element else variable.identifier}" for variable in program.outputs],
     )
 
 

@@ -238,6 +238,10 @@ PROGRAMS = Path(__file__).parent / "golden" / "program_forms.txt"
 OUT, IN = model.Variable("y", "y"), model.Variable("x", "x")
 ODD = model.Variable("a.b-c", "a_b_c")
 CACHE, WRITTEN = model.Variable("cache", "cache", model.WeightRef(("keys",))), model.Variable("x", "x", X)
+LISTED = tuple(
+    model.Variable(name, name.replace(".", "_"), element=model.Element(listed, index))
+    for name, listed, index in (("kv.keys.1", "keys", 0), ("values.0.v", "values", 0), ("kv.keys.2", "keys", 1), ("values.1.v", "values", 1), ("a", "others", 0), ("b", "others", 1))
+)  # fmt: skip
 FACTS = (("Model", "torch Net"), ("Inputs", "x [1, 32] bfloat16, a.b-c [2] uint32"), ("Outputs", "y [1, 32] bfloat16"))
 CONSTANTS = tuple(
     model.Constant(f"C{number}", _value(value), kind, comment)
@@ -290,6 +294,10 @@ WHOLE: dict[str, tuple[model.Program, dict[str, Any]]] = {
     "as many outputs as are named": (made_of(net(values=(X,) * 16), outputs=tuple(model.Variable(f"y.{place}", f"y_{place}") for place in range(16))), {}),
     "a module": (made_of(net(WEIGHTS), has_weights=True), {"module_arguments": ["x", "w"]}),
     "a module called forward": (made_of(net(name="forward"), outputs=(OUT, CACHE)), {"module_arguments": ["x"]}),
+    "lists": (
+        made_of(replace(net(values=(X,) * 4), lists=(1, 2, 3)), outputs=(OUT, *LISTED, CACHE), facts=(*FACTS[:2], ("Outputs", "kv.keys.{1..2} [1, 32] bfloat16"))),
+        {"module_arguments": ["x"]},
+    ),
     "a trace": (made_of(net(model.Parameter("a_b_c")), inputs=(IN, ODD)), {"trace": True}),
     "a trace with state": (made_of(net(WEIGHTS), has_weights=True, outputs=(OUT, CACHE)), {"trace": True}),
     "entries": (

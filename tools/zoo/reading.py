@@ -29,7 +29,7 @@ from statistics import median
 from typing import Any
 
 from alchemist.frontends.base import FrontendResult
-from alchemist.options import CompilerOptions
+from alchemist.options import CompilerOptions, Language
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
 from alchemist.program import build_program, model
@@ -45,7 +45,8 @@ WRITTEN_OUT = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is counted of one program. digest: of its two source texts. device_us, check, equal_exports: of the export, with --check."""
+    """What is counted of one program. digest: of its two source texts. device_us, check, equal_exports: of the Python export, with --check. cpp_...: of the
+    C++ export, with --cpp."""
 
     model: str
     level: int
@@ -63,12 +64,16 @@ class Row:
     digest: str
     device_us: float = 0.0
     check: str = ""
+    cpp_device_us: float = 0.0
+    cpp_check: str = ""
     equal_exports: bool | None = None
     seconds: float = 0.0
 
 
-def measured(name: str, levels: Sequence[int] = (0, 2), *, whole: bool = False, check: bool = False, texts: Path | None = None) -> Iterator[Row]:
-    """The model's program at each level. check: exports it too, in Python, and runs `./run --check`."""
+def measured(
+    name: str, levels: Sequence[int] = (0, 2), *, whole: bool = False, check: bool = False, cpp_check: bool = False, texts: Path | None = None
+) -> Iterator[Row]:
+    """The model's program at each level. check, cpp_check: exports it too, in Python or in C++, and runs `./run --check`."""
     import emit_cpp
     import emit_py
     from alchemist.pipeline import detect_framework
@@ -103,25 +108,27 @@ def measured(name: str, levels: Sequence[int] = (0, 2), *, whole: bool = False, 
             ops=tuple(names.after_ops.elements()),
             **_results(program, words_of(result)),
             digest=hashlib.sha256("".join([*sources.values(), *cpp.values()]).encode()).hexdigest()[:16],
-            **(_checked(result, options, sources["main.py"]) if check else {}),
+            **(_checked(result, options, "python", sources["main.py"]) if check else {}),
+            **(_checked(result, options, "cpp", cpp["model.cpp"]) if cpp_check else {}),
             seconds=round(time.perf_counter() - start, 1),
         )
 
 
-def _checked(result: FrontendResult, options: CompilerOptions, text: str) -> dict[str, Any]:
-    """Device time and verdict of `./run --check` of an export; whether its `main.py` is `text`."""
+def _checked(result: FrontendResult, options: CompilerOptions, language: Language, text: str) -> dict[str, Any]:
+    """Device time and verdict of `./run --check` of an export; whether its program is `text`."""
     from alchemist.codegen import export_captured
 
     with tempfile.TemporaryDirectory() as folder:
-        made = export_captured(result, Path(folder) / "export", options).path
+        made = export_captured(result, Path(folder) / "export", options, language).path
         report = Path(folder) / "report.json"
         done = subprocess.run([str(made / "run"), "--check", "--json", str(report)], capture_output=True, text=True, check=False)
         values = json.loads(report.read_text()) if report.exists() else {}
-        return {
-            "device_us": round(values.get("device_ns", 0) / 1000, 1),
-            "check": "passed" if done.returncode == 0 else (done.stderr.strip() or done.stdout.strip())[-600:],
-            "equal_exports": (made / "main.py").read_text() == text,
-        }
+        device_us = round(values.get("device_ns", 0) / 1000, 1)
+        verdict = "passed" if done.returncode == 0 else (done.stderr.strip() or done.stdout.strip())[-600:]
+        if language == "python":
+            return {"device_us": device_us, "check": verdict, "equal_exports": (made / "main.py").read_text() == text}
+        equal = (made / "model.cpp").read_text() == text
+        return {"cpp_device_us": device_us, "cpp_check": verdict if equal or verdict != "passed" else "a second export has another model.cpp"}
 
 
 def _bodies(program: model.Program) -> list[tuple[model.Statement, ...]]:
@@ -197,6 +204,10 @@ def printed(row: Row, before: Row | None) -> str:
         lines.append(f"ops: {', '.join(sorted(set(row.ops))[:12])}")
     if row.check not in ("", "passed"):
         lines.append(f"check: {row.check}")
+    if row.cpp_check not in ("", "passed"):
+        lines.append(f"C++ check: {row.cpp_check}")
+    elif row.check and row.cpp_check and row.cpp_device_us != row.device_us:
+        lines.append(f"C++ takes {row.cpp_device_us} us")
     if row.equal_exports is False:
         lines.append("a second export has another main.py")
     return "\n    ".join(lines)
@@ -207,6 +218,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME[@LEVEL]", help=", ".join(MODELS))
     parser.add_argument("--whole", action="store_true", help="models at their default widths and depths instead of narrow ones")
     parser.add_argument("--check", action="store_true", help="export each model, run ./run --check, and print its device time in us")
+    parser.add_argument("--cpp", action="store_true", help="export each model in C++ too, and build and check it")
     parser.add_argument("--texts", type=Path, metavar="DIR", help="keep the programs there")
     parser.add_argument("--json", type=Path, metavar="ROWS.jsonl", help="append a JSON line per row; what the file has is printed and not measured again")
     options = parser.parse_args(words)
@@ -225,7 +237,7 @@ def main(words: list[str]) -> int:
             print(printed(row, rows.get((name, 0)) if row.level else None), flush=True)
         missing = [level for level in levels if (name, level) not in rows]
         try:
-            for row in measured(name, missing, whole=options.whole, check=options.check, texts=options.texts) if missing else ():
+            for row in measured(name, missing, whole=options.whole, check=options.check, cpp_check=options.cpp, texts=options.texts) if missing else ():
                 rows[name, row.level] = row
                 print(printed(row, rows.get((name, 0)) if row.level else None), flush=True)
                 if options.json:
@@ -240,7 +252,7 @@ def main(words: list[str]) -> int:
     if ratios:
         print(f"{len(ratios)} models: level 2 has {median(ratios):.2f}x the lines of level 0 in the median, {max(ratios):.2f}x at most", end="")
         print(f"; device time {sum(times) / len(times):.2f}x in the mean, {max(times):.2f}x at most" if times else "")
-    return 1 if failed or any(row.check not in ("", "passed") for row in rows.values()) else 0
+    return 1 if failed or any(verdict not in ("", "passed") for row in rows.values() for verdict in (row.check, row.cpp_check)) else 0
 
 
 if __name__ == "__main__":
