@@ -21,6 +21,7 @@ from alchemist.errors import FrontendError, InputError, UnsupportedOpError
 from alchemist.frontends.torch import capture
 from alchemist.ir.access import argument_attrs
 from alchemist.ir.location import Scope, decode, encode
+from alchemist.ir.text import print_module
 
 HERE = "test_capture.py"
 
@@ -507,6 +508,28 @@ def test_norms_in_training_mode_update_their_running_statistics() -> None:
         result = check(nn.Sequential(*layers), (torch.randn(2, 3, 4, 4) + 3,))
     written = {output.mutates for output in result.outputs}
     assert written == {"", "0.running_mean", "0.running_var", "0.num_batches_tracked", "1.running_mean", "1.running_var"}
+
+
+@pytest.mark.filterwarnings("ignore:the model is in training mode")
+def test_a_norm_that_is_applied_twice_averages_all_batches() -> None:
+    norm = nn.BatchNorm1d(4, momentum=None)
+    norm(torch.randn(8, 4) + 2)
+    check(nn.Sequential(norm, nn.Linear(4, 4), norm), (torch.randn(8, 4),))
+    assert norm.momentum is None
+
+
+def test_a_number_that_the_model_reads_and_writes_is_no_constant() -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("step", torch.tensor(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.step += 1
+            return x * self.step.item()
+
+    result = capture(Counter(), (torch.ones(3),))
+    assert "4.0" not in print_module(result.module)
 
 
 @pytest.mark.parametrize(

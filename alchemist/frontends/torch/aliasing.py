@@ -98,7 +98,11 @@ def needs_functionalisation(graph: fx.Graph) -> bool:
         mutated = mutated_argument(node)
         if mutated is not None:
             identity = aliases.root(mutated)
-            others = [view for view in members.get(_storage(mutated), []) if aliases.root(view) is not identity and not _is_same_argument(view, mutated)]
+            others = [
+                view
+                for view in members.get(_storage(mutated), [])
+                if aliases.root(view) is not identity and not _is_same_argument(aliases.root(view), identity)
+            ]
             if any(used_later(view, order[node]) for view in others):
                 return True
         if isinstance(node.meta.get("val"), torch.Tensor):

@@ -24,10 +24,10 @@ from torch.utils import _pytree as pytree
 from alchemist.errors import FrontendError, InputError, warn_user
 from alchemist.frontends.base import CallLeaf, distinct, python_value
 from alchemist.frontends.torch import caches, training
-from alchemist.frontends.torch.aliasing import needs_functionalisation, secret_views
+from alchemist.frontends.torch.aliasing import needs_functionalisation, secret_views, written_placeholders
 from alchemist.frontends.torch.export_values import values_at_export
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
-from alchemist.frontends.torch.running_statistics import update_running_statistics
+from alchemist.frontends.torch.running_statistics import cumulative_averages, update_running_statistics
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -132,14 +132,26 @@ def _decompositions(ops: set[torch._ops.OpOverload]) -> dict[torch._ops.OpOverlo
 
 
 def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
-    with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet(), values_at_export(model) as read:
-        warnings.simplefilter("ignore")
-        program = torch.export.export(model, args, kwargs, strict=False)
-    if read & set(program.graph_signature.buffers_to_mutate.values()):  # later calls read other values than the export did
-        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet(), values_at_export(None):
-            warnings.simplefilter("ignore")
-            return torch.export.export(model, args, kwargs, strict=False)
+    program, read = _traced(model, args, kwargs, model)
+    buffers = program.graph_signature.inputs_to_buffers
+    if read & {buffers.get(node.name) for node in written_placeholders(program.graph)}:  # later calls read other values than the export did
+        program, _ = _traced(model, args, kwargs, None)
     return program
+
+
+def _traced(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], known: torch.nn.Module | None) -> tuple[ExportedProgram, set[str]]:
+    """The program, and the buffers of `known` whose values it has taken for constants."""
+    with (
+        torch.no_grad(),
+        warnings.catch_warnings(),
+        _frames_of(model),
+        _masks_as_given(),
+        _quiet(),
+        cumulative_averages(model),
+        values_at_export(known) as read,
+    ):
+        warnings.simplefilter("ignore")
+        return torch.export.export(model, args, kwargs, strict=False), read
 
 
 def _as_step(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.nn.Module | None:
