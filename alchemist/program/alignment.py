@@ -144,7 +144,7 @@ class _Aligner:
     def __init__(self, name: str = "") -> None:
         self._name = name
         self._callee = ""
-        self._result = ""  # what the call's result is called
+        self._result = self._place = ""  # what the call's result is called, and with the module around
         self.longer: dict[_Numbers, list[str]] = {}
         self.longer_constants: dict[tuple[model.Value, ...], list[str]] = {}
         self.uses: dict[_Numbers, list[str]] = {}
@@ -274,7 +274,8 @@ class _Aligner:
         first = row[0]
         if len(row) != count or any((call.spec.name, call.results, call.returned) != (first.spec.name, first.results, first.returned) for call in row):
             raise Mismatch
-        self._result = "_".join(map(snake_case, role_words(first)[-1:]))
+        words = [snake_case(word) for word in role_words(first)]
+        self._result, self._place = words[-1] if words else "", "_".join(words[-2:])
         by_name = [{arg.name: value for arg, value in call.arguments} for call in row]
         arguments = []
         for arg in first.spec.args:
@@ -306,7 +307,7 @@ class _Aligner:
         return first
 
     def value(self, values: Sequence[model.Value], use: str, *, of_function: bool = False) -> model.Value:
-        word = _of_callee(self._name, self._callee) if of_function else ""
+        word = _of_callee(self._name, self._callee) if of_function else self._place
         read = [value for value in values if not isinstance(value, model.Unused)]
         numbers: list[int | None] = [value.value if isinstance(value, model.Literal) and type(value.value) is int else None for value in values]
         whole = len([number for number in numbers if number is not None]) == len(read)
@@ -328,12 +329,12 @@ class _Aligner:
         values = [read[0] if isinstance(value, model.Unused) else value for value in values]
         if kind := kind_of(values):
             if kind == "matmul_config" and not of_function and self._result:
-                use = f"{self._result}_matmul"
+                use, word = f"{self._result}_matmul", self._place
             elif not of_function:
                 word = self._result
             self.constants.setdefault(tuple(values), []).append(use)
             if word:
-                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_{use}")
+                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if word == self._place else f"{word}_{use}")
             return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")
         lists = [value.items for value in values if isinstance(value, model.Items)]
         if len(lists) != len(values) or len({len(value) for value in lists}) > 1:

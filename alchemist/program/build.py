@@ -17,7 +17,6 @@ from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import PRODUCTS, SHAPING, UNOPTIMIZED
 from alchemist.options import CompilerOptions
 from alchemist.program import model
-from alchemist.program.called_names import named_as_called
 from alchemist.program.constants import name_constants
 from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
@@ -136,7 +135,6 @@ def build_from_graph(
         tailed = share_tails([renamed_function(function, apart) for function in merged.functions], context.functions)
         functions, tails = [*helper_functions(tailed.functions), *share_module_calls(tailed.functions, taken)], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
-        functions = named_as_called(functions)
         if prepared.functions:
             names = {function.name for function in prepared.functions}
             alike = merge_functions(prepared.functions, names | context.functions)

@@ -358,11 +358,8 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
         return (f"{base}_ON_{_cores(value.shard[1])}".upper(),)
     if not isinstance(value, model.Record):
         return ()
-    fields = dict(value.fields)
     if kind is Kind.CONV2D_CONFIG:
-        frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
-        special = "".join(f"_{word}" for word in list(_special_fields(fields)) or frees)
-        return (base + special,) if special else ()
+        return _special_names(base, value)
     if kind is not Kind.PROGRAM_CONFIG:
         return ()
     path = _module_path(call)
@@ -387,6 +384,14 @@ def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
         blocks = f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}"
         return *cores, blocks, f"{blocks}_K{numbers.get('in0_block_w', 1)}"
     return (f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}",) if "q_chunk_size" in numbers else ()
+
+
+def _special_names(base: str, value: model.Value) -> tuple[str, ...]:
+    """Names of a convolution's config that say what few convolutions have."""
+    fields = dict(value.fields) if isinstance(value, model.Record) else {}
+    frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
+    special = "".join(f"_{word}" for word in list(_special_fields(fields)) or frees)
+    return (base + special,) if special else ()
 
 
 def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
@@ -455,6 +460,7 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                 if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value, argument.name, statement.function)):
                     base, kind = known
                     longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
+                    longer = _special_names(base, argument.value) if kind is Kind.CONV2D_CONFIG else longer
                     yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value)), "", ()
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):

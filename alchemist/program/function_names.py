@@ -57,15 +57,15 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         if len(group) < 2:
             return
         deepest = max((len(path) for index in group for path in rows[index]), default=0)
+        extras = {index: _extra(parts, group, index) for index in group}
         for place in range(depth, deepest):
-            words = {index: _word(rows[index], place) for index in group}
-            unnamed = [index for index in group if not words[index]]
-            if len(unnamed) > 1:  # `down_1`, `down_2` and `up_0`, `up_1`: the lists tell them apart
-                words |= {index: _word([[re.sub(r"_\d+$", "", word) for word in path] for path in rows[index]], place) for index in unnamed}
+            words = _words(rows, group, place)
             if len(set(words.values())) > 1 and not _innermost(rows, group, place):
+                numbered = all(len(path) == place + 1 for index in group for path in rows[index]) and all(map(_NUMBERED.search, words.values()))
+                if numbered and len(set(extras.values())) > 1:  # what a layer has says more than its number
+                    break
                 _divide(group, words, place)
                 return
-        extras = {index: _extra(parts, group, index) for index in group}
         if len(set(extras.values())) > 1:
             _divide(group, extras, deepest)
             return
@@ -83,15 +83,16 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
             split(inner, place + 1)
 
     split(list(range(len(members))), 0)
-    return _shortened(found)
+    return _shortened(found, parts)
 
 
-def _shortened(found: Sequence[Sequence[_Token]]) -> list[tuple[str, ...]]:
-    """The labels, where one word that no other label has stands for all of them."""
+def _shortened(found: Sequence[Sequence[_Token]], parts: Sequence[set[str]]) -> list[tuple[str, ...]]:
+    """The labels, where one word that no other label has, nor a module of another function, stands for all of them."""
     out: list[tuple[str, ...]] = []
     for index, label in enumerate(found):
         words = tuple(word for _, word in label)
         others = {word for place, other in enumerate(found) if place != index for _, word in other}
+        others.update(snake_case(word) for place, other in enumerate(parts) if place != index for word in other)
         alone = [word for word in words if word not in others]
         out.append((alone[-1],) if alone and len(words) > 1 else words[-_MOST_WORDS:])
     return out
@@ -114,16 +115,39 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _word(paths: Sequence[Sequence[str]], place: int) -> str:
-    """The word that all paths have at the place, "" if they differ."""
-    words = {path[place] if place < len(path) else "" for path in paths}
-    return next(iter(words)) if len(words) == 1 else ""
+def _words(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], place: int) -> dict[int, str]:
+    """The word that all paths of each function have at the place, "" if they differ.
+
+    Where a function stands for several elements of a list: the list, or the elements if other functions stand for its other elements.
+    """
+    found = {index: {path[place] if place < len(path) else "" for path in rows[index]} for index in group}
+    words = {index: next(iter(several)) if len(several) == 1 else "" for index, several in found.items()}
+    lists = {index: {_NUMBERED.sub("", word) for word in several} for index, several in found.items()}
+    unnamed = [index for index in group if not words[index]]
+    for index in unnamed if len(unnamed) > 1 else ():  # one alone is the general form
+        if len(lists[index]) > 1:
+            continue
+        (name,) = lists[index]
+        numbers = sorted(int(match[1]) for word in found[index] if (match := _NUMBERED.search(word)))
+        shared = any(name in lists[other] for other in group if other != index)
+        words[index] = _elements(name, numbers) if shared and len(numbers) == len(found[index]) > 1 else name
+    return words
+
+
+_NUMBERED = re.compile(r"_(\d{1,6})$")
+
+
+def _elements(name: str, numbers: Sequence[int]) -> str:
+    """`stage_1_to_3`, `stage_0_and_3`, `stage_0_2_and_3`; "" for more parts of a list."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{name}_{numbers[0]}_to_{numbers[-1]}"
+    return "_".join([name, *map(str, numbers[:-1]), "and", str(numbers[-1])]) if len(numbers) <= _MOST_WORDS else ""
 
 
 def _innermost(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], place: int) -> bool:
     """Whether the words at the place are elements of the list that the modules themselves are in."""
     words = [path[place:] for index in group for path in rows[index]]
-    return all(len(rest) == 1 and re.search(r"_\d+$", rest[0]) for rest in words) and len({re.sub(r"_\d+$", "", rest[0]) for rest in words}) == 1
+    return all(len(rest) == 1 and _NUMBERED.search(rest[0]) for rest in words) and len({_NUMBERED.sub("", rest[0]) for rest in words}) == 1
 
 
 def _parts(function: model.Function) -> set[str]:
@@ -155,5 +179,5 @@ def _end(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], index: i
 
 
 def _number(path: Sequence[str]) -> int:
-    match = re.search(r"_(\d{1,6})$", path[-1]) if path else None
+    match = _NUMBERED.search(path[-1]) if path else None
     return int(match[1]) if match else -1

@@ -17,7 +17,7 @@ from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.lengths import lines_of
 from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
 from alchemist.program.recipes import module_of
-from alchemist.program.walk import mapped, reads_device, without_unread_device
+from alchemist.program.walk import mapped, read_by, reads_device, without_unread_device
 from alchemist.program.weights import PART, is_part
 
 MIN_CALLS = 3
@@ -88,12 +88,12 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
     made: list[model.Function] = []
     called = {function.name for function in functions}
     calls: dict[Hashable, tuple[str, list[model.NumberArgument]]] = {}
-    for cluster in (cluster for found in clusters.values() for cluster in found):
+    for cluster in sorted((cluster for found in clusters.values() for cluster in found), key=lambda one: len(one.members[0].said)):  # fewest words first
         if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
             continue
         first = cluster.members[0]
         telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
-        plain = first.function.name
+        plain = "_".join([*_inner_modules(first.function), first.function.name])
         variables = [f"apply_{plain}"] if plain in taken and plain not in called else []  # a variable has the name, no other function
         name = unique([plain, *telling, *variables], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
@@ -110,6 +110,12 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
         return _called(candidate, *call) if candidate is not None and call is not None else statement
 
     return [*made, *(replace(function, body=without_unread_device(mapped(function.body, change))) for function in functions)]
+
+
+def _inner_modules(function: model.Function) -> list[str]:
+    """Modules, from that around all weights, to the first weight: the rest of a batch norm in a convolution's bias is the block's."""
+    keys = [value.key[0] for value in read_by(function.body) if isinstance(value, model.WeightRef)]
+    return [word for word in str(keys[0]).split(".")[:-1] if word.isidentifier()] if keys else []
 
 
 def _called(candidate: _Candidate, name: str, constants: Sequence[model.NumberArgument]) -> model.CallFunction:

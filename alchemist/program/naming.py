@@ -19,6 +19,7 @@ from alchemist.program.names import identifier, nth, result_name, snake_case
 from alchemist.program.parameter_names import ParameterNames
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
 from alchemist.program.roles import (
+    COMPARED,
     JOINED_HEADS,
     NOT_IN_SOURCE,
     ROLES,
@@ -376,7 +377,7 @@ class Naming(ParameterNames):
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
-        return [name for name in module if name], [role, *others, *([] if role else [noun_of(item)])]
+        return [name for name in module if name], [role, *others, COMPARED.get(item.spec.name.removeprefix("ttnn."), "") if role else noun_of(item)]
 
     def _recurrent_layers(self) -> set[str]:
         """Paths of recurrent layers, whose steps this function calls."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from alchemist.frontends.base import RECURRENT_CELLS, STATES
 from alchemist.ir.location import Frame
+from alchemist.ir.scopes import weight_path
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads
 from alchemist.program.graph import SAVED, Node, TensorType, Value
 from alchemist.program.kept import UNNAMED
@@ -134,7 +135,7 @@ class ParameterNames:
             source = [without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
             likely = [] if unnamed else read
             plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
-            wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, "tensor"]))
+            wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, *self._by_reader(value, named), "tensor"]))
         for read_names, members in together.items():
             # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.
             if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):
@@ -181,6 +182,15 @@ class ParameterNames:
             names = self._context.parameter_names.get(id(call.function), ())
             if value in call.arguments and len(names) == len(call.arguments):
                 return [names[call.arguments.index(value)]]
+        return []
+
+    def _by_reader(self, value: Value, names: Sequence[str]) -> list[str]:
+        """Where another weight has its name: with the module that reads it, `layers_layernorm_weight`."""
+        for item in flat_items(self._definition.items) if names else ():
+            if any(value is one for one in reads(item)):
+                path = item.path if isinstance(item, CallItem) else next((info.scopes[-1].path for info in item.sources if info.scopes), "")
+                words = [word for word in self._definition.relative(weight_path(path)).split(".") if word.isidentifier()]
+                return [f"{words[-1]}_{names[-1]}"] if words else []
         return []
 
     def _key_names(self, key: str) -> list[str]:

@@ -16,9 +16,12 @@ from alchemist.program.names import result_name, snake_case
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
-    "exponential_sum log_probabilities attn_mask attention_sink has_keys index".split()
+    "exponential_sum log_probabilities attn_mask attention_sink has_keys index "
+    "at_least at_most above below matches differs both either".split()
 )
 """Names that `computed_role` and front ends give."""
+COMPARED = {"ge": "at_least", "le": "at_most", "gt": "above", "lt": "below", "eq": "matches", "ne": "differs", "logical_and": "both", "logical_or": "either"}
+"""What the second of two masks is called that live at one time."""
 
 SPLITTING_HEADS = (
     "ttnn.transformer.split_query_key_value_and_split_heads",

@@ -50,6 +50,11 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
             result.made_from = tuple(value.name for value in needed(inner)[1])
             bases[result] = _in_reach(_base_name(inner, result, sources, forward_frames), result.made_from)
             owners[result] = const_eval
+    named = _told_apart({**{value: value.key for value in graph.weights if value.users}, **bases}, sources)
+    bases |= {result: base for result, base in named.items() if result in bases}
+    for value, key in named.items():
+        if value not in bases and list(named.values()).count(key) == 1:
+            value.key, value.made_from = key, (value.name,)
     tiled = {base for result, base in bases.items() if result.type.layout == "tile"}
     for result, base in bases.items():
         if result.type.layout == "row_major" and base in tiled:
@@ -67,6 +72,26 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
         taken.add(key)
         result.key = key
     return owners
+
+
+_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|zeros|ones|identity|mask))(?:_\d+)?")
+
+
+def _told_apart(bases: Mapping[Value, str], sources: Sources) -> dict[Value, str]:
+    """Of several constants that are named after their values, those that a statement reads for a variable: `inv_perm_positions`."""
+    found = [(result, match[1]) for result, base in bases.items() if (match := _OF_VALUES.fullmatch(base))]
+    scopes: dict[str, list[str]] = {}
+    for _, plain in found:
+        scopes.setdefault(plain.rpartition(".")[2], []).append(_NUMBER.sub("#", plain))
+    named: dict[Value, str] = {}
+    for result, plain in found:
+        infos = [info for user in result.users for info in user.sources]
+        frames = [frame for info in infos for frame in (info.helper, *info.frames[-1:]) if frame is not None]
+        targets = [one.targets[0] for frame in frames if (one := sources.statement(frame)) is not None and len(one.targets) == 1]
+        scope, dot, name = plain.rpartition(".")
+        if len(scopes[name]) > 1:
+            named[result] = f"{scope}{dot}{targets[0]}_{name}" if targets and targets[0].isidentifier() else plain
+    return named
 
 
 PART = "part"

@@ -7,7 +7,6 @@ import pytest
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch, renamed_like
-from alchemist.program.called_names import named_as_called
 from alchemist.program.merge import merge_functions
 from alchemist.program.tail_merging import share_tails, with_tails
 
@@ -35,27 +34,6 @@ def function(name: str, parameters: str, *lines: str, module: str = "Layer") -> 
 def entry(*functions: model.Function) -> model.Function:
     calls = [model.CallFunction(one.name, tuple(model.TensorRef("x") for _ in one.parameters), ("x",)) for one in functions]
     return model.Function("net", (model.Parameter("x"),), (*calls, model.Return((model.TensorRef("x"),))), 1)
-
-
-def called(function: str, *names: str) -> model.CallFunction:
-    return model.CallFunction(function, tuple(map(model.TensorRef, names)), ("y",))
-
-
-@pytest.mark.parametrize(
-    ("calls", "lines", "named"),
-    [
-        ([("x", "states")], ["y = exp states_2", "del states_2", "return add a y"], "a states"),
-        ([("x", "states"), ("x", "other")], ["y = exp states_2", "return add a y"], "a states_2"),
-        ([("x", "states")], ["states = exp states_2", "return add a states"], "a states_2"),
-    ],
-    ids=["as called", "called with two names", "taken"],
-)
-def test_parameters_are_named_as_called(calls: list[tuple[str, str]], lines: list[str], named: str) -> None:
-    one = function("one", "a states_2", *lines)
-    net = model.Function("net", (model.Parameter("x"),), tuple(called("one", *names) for names in calls), 1)
-    found, _ = named_as_called([one, net])
-    assert " ".join(parameter.name for parameter in found.parameters) == named
-    assert found.body == function("one", named, *(line.replace("states_2", named.split()[1]) for line in lines)).body
 
 
 SAME = {

@@ -24,7 +24,16 @@ CASES: dict[str, tuple[dict[str, tuple[str, str]], dict[str, str]]] = {  # funct
     "the first of a list": ({"layer": ("layers.0", ""), "layer_2": ("layers.1 layers.2", "")}, {"layer": "layer_first", "layer_2": "layer"}),
     "two lists, and the first of one": (
         {"twice": ("down.0", ""), "twice_2": ("down.1 down.2", ""), "twice_3": ("up.0 up.1", "")},
-        {"twice": "twice_down_0", "twice_2": "twice_down", "twice_3": "twice_up"},
+        {"twice": "twice_down_0", "twice_2": "twice_down_1_and_2", "twice_3": "twice_up"},
+    ),
+    "several elements of one list": (
+        {
+            "block": ("stages.0.layers.0", "shortcut.weight"),
+            "block_2": ("stages.0.layers.1 stages.3.layers.1", ""),
+            "block_3": ("stages.1.layers.0 stages.2.layers.0", "shortcut.weight"),
+            "block_4": ("stages.1.layers.1 stages.2.layers.2", ""),
+        },
+        {"block": "block_stage_0", "block_2": "block_stage_0_and_3", "block_3": "block_stage_1_and_2_shortcut", "block_4": "block_stage_1_and_2"},
     ),
     "attributes": ({"layer": ("encoder.layers.0", ""), "layer_2": ("decoder.layers.0", "")}, {"layer": "layer_encoder", "layer_2": "layer_decoder"}),
     "nothing tells them apart": ({"layer": ("layers.0 layers.2", ""), "layer_2": ("layers.1 layers.3", "")}, {}),
