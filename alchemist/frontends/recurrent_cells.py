@@ -2,7 +2,8 @@
 
 Cells are traced for their ops. The text is a source file of the exported program: its names and comments are those of the
 emitted functions. Formulas: torch.nn.GRU, torch.nn.LSTM and torch.nn.RNN, where `projected` is the input's part of the gates,
-[1, batch, gates x size], and the states are [1, batch, size].
+[1, batch, gates x size], and the states are [1, batch, size]. `projected` has both biases, except in GRU, which multiplies a part
+of `bias_hh` by the reset gate.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class LSTMCell:
     """Gates in torch's order: input, forget, cell, output."""
 
     @staticmethod
-    def forward(projected: Tensor, hidden: Tensor, cell: Tensor, weight_hh: Tensor, bias_hh: Tensor | None, weight_hr: Tensor | None) -> tuple[Tensor, Tensor]:
-        hidden_gates = linear(hidden, weight_hh, bias_hh)
+    def forward(projected: Tensor, hidden: Tensor, cell: Tensor, weight_hh: Tensor, weight_hr: Tensor | None) -> tuple[Tensor, Tensor]:
+        hidden_gates = linear(hidden, weight_hh)
         gates = projected + hidden_gates
         input_gate, forget_gate, _, output_gate = torch.sigmoid(gates).chunk(4, -1)
         cell_gate_input = gates.chunk(4, -1)[2]
@@ -52,8 +53,8 @@ class RNNCell:
     """torch.nn.RNN's step with tanh."""
 
     @staticmethod
-    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor, bias_hh: Tensor | None) -> Tensor:
-        hidden_gates = linear(hidden, weight_hh, bias_hh)
+    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor) -> Tensor:
+        hidden_gates = linear(hidden, weight_hh)
         hidden = torch.tanh(projected + hidden_gates)
         return hidden
 
@@ -62,44 +63,50 @@ class ReluRNNCell:
     """torch.nn.RNN's step with relu."""
 
     @staticmethod
-    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor, bias_hh: Tensor | None) -> Tensor:
-        hidden_gates = linear(hidden, weight_hh, bias_hh)
+    def forward(projected: Tensor, hidden: Tensor, weight_hh: Tensor) -> Tensor:
+        hidden_gates = linear(hidden, weight_hh)
         hidden = torch.relu(projected + hidden_gates)
         return hidden
 
 
-class _Layer:
-    """All time steps of a layer in one direction. order: of the steps. weight_ih and the others: as torch calls them."""
+class GRULayer:
+    """torch.nn.GRU in one direction. order: of the steps. weight_ih and the others: as torch calls them."""
 
-    cell: Any
-
-    @classmethod
+    @staticmethod
     def forward(
-        cls, x: Tensor, hidden: Tensor, weight_ih: Tensor, bias_ih: Tensor | None, weight_hh: Tensor, bias_hh: Tensor | None, order: Sequence[int]
+        x: Tensor, hidden: Tensor, weight_ih: Tensor, bias_ih: Tensor | None, weight_hh: Tensor, bias_hh: Tensor | None, order: Sequence[int]
     ) -> tuple[Tensor, Tensor]:
         projected = linear(x, weight_ih, bias_ih)
         outputs = []
         for step in order:
             projected_step = projected[step : step + 1]
-            hidden = cls.cell.forward(projected_step, hidden, weight_hh, bias_hh)
+            hidden = GRUCell.forward(projected_step, hidden, weight_hh, bias_hh)
             outputs.append(hidden)
         output = torch.cat(outputs if order[0] == 0 else outputs[::-1])
         return output, hidden
 
 
-class GRULayer(_Layer):
-    """torch.nn.GRU."""
-
-    cell = GRUCell
-
-
-class RNNLayer(_Layer):
+class RNNLayer:
     """torch.nn.RNN with tanh."""
 
-    cell = RNNCell
+    cell: Any = RNNCell
+
+    @classmethod
+    def forward(
+        cls, x: Tensor, hidden: Tensor, weight_ih: Tensor, bias_ih: Tensor, weight_hh: Tensor, bias_hh: Tensor, order: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        bias = bias_ih + bias_hh
+        projected = linear(x, weight_ih, bias)
+        outputs = []
+        for step in order:
+            projected_step = projected[step : step + 1]
+            hidden = cls.cell.forward(projected_step, hidden, weight_hh)
+            outputs.append(hidden)
+        output = torch.cat(outputs if order[0] == 0 else outputs[::-1])
+        return output, hidden
 
 
-class ReluRNNLayer(_Layer):
+class ReluRNNLayer(RNNLayer):
     """torch.nn.RNN with relu."""
 
     cell = ReluRNNCell
@@ -108,18 +115,17 @@ class ReluRNNLayer(_Layer):
 class LSTMLayer:
     """torch.nn.LSTM: the same with two states."""
 
-    cell = LSTMCell
-
-    @classmethod
+    @staticmethod
     def forward(
-        cls, x: Tensor, hidden: Tensor, cell: Tensor, weight_ih: Tensor, bias_ih: Tensor | None, weight_hh: Tensor, bias_hh: Tensor | None,
+        x: Tensor, hidden: Tensor, cell: Tensor, weight_ih: Tensor, bias_ih: Tensor, weight_hh: Tensor, bias_hh: Tensor,
         weight_hr: Tensor | None, order: Sequence[int],
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-        projected = linear(x, weight_ih, bias_ih)
+        bias = bias_ih + bias_hh
+        projected = linear(x, weight_ih, bias)
         outputs = []
         for step in order:
             projected_step = projected[step : step + 1]
-            hidden, cell = cls.cell.forward(projected_step, hidden, cell, weight_hh, bias_hh, weight_hr)
+            hidden, cell = LSTMCell.forward(projected_step, hidden, cell, weight_hh, weight_hr)
             outputs.append(hidden)
         output = torch.cat(outputs if order[0] == 0 else outputs[::-1])
         return output, hidden, cell

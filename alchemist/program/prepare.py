@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from alchemist.frontends.base import RECURRENT_CELLS
 from alchemist.ops.spec import MOVING, TABLE_PARTS, TTNN_OPS
 from alchemist.program import model
 from alchemist.program.alignment import constant_kind
@@ -340,7 +341,8 @@ class _Preparation:
                 statement = self._sources.statement(info.frames[-1]) if info.frames else None
                 if statement is not None:
                     where = "" if statement.file == self._main_file else statement.file.rpartition("/")[2] + ":"
-                    texts.setdefault((statement.file, statement.line), f"{where}{statement.line}: {statement.text}")
+                    line = "" if statement.file == RECURRENT_CELLS else f"{where}{statement.line}: "  # no file that the user has
+                    texts.setdefault((statement.file, statement.line), line + statement.text)
         return [texts[key] for key in sorted(texts)]
 
 

@@ -362,7 +362,8 @@ def explanation(node: Node) -> str:
     if any(arg.name == "attention_sink" and value.key.rpartition(".")[2] == arg.name for arg, raw in node.arguments for value in values_of(raw)):
         return "attention_sink lies below every score: a row whose keys are all masked gives zeros, as in the framework"
     if _projects_sequence(node):
-        return "input part of the gates of all steps; only the hidden part depends on the step before"
+        summed = any(arg.name == "bias" and len(value.made_from) > 1 for arg, raw in node.arguments for value in values_of(raw))
+        return f"input part of all steps' gates{', both biases added' * summed}; only the hidden part depends on the step before"
     if (
         node.spec.name == "ttnn.slice_static"
         and any(_LOOK_UP.search(info.op) for info in node.sources)

@@ -59,7 +59,7 @@ def test_layers_and_directions_are_calls_of_one_function(net: Net, over_layers: 
 
 def test_a_layer_calls_its_parameters_as_torch_does() -> None:
     (layer,) = [function for function in built(Net("LSTM", 2, both=True)).functions if function.name == "lstm_layer"]
-    assert [one.name for one in layer.parameters] == ["x", "hidden", "cell", "weight_ih_t", "bias_ih", "weight_hh_t", "bias_hh", "reverse"]
+    assert [one.name for one in layer.parameters] == ["x", "hidden", "cell", "weight_ih_t", "bias", "weight_hh_t", "reverse"]
 
 
 @pytest.mark.parametrize("size", [2 * SIZE, 20])

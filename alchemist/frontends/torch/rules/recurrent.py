@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch.nn.functional import linear
 
 from alchemist.frontends import recurrent_cells as cells
@@ -49,20 +50,21 @@ def _stack(
                 weights[2:2] = [None, None]
             weight_ih, weight_hh, bias_ih, bias_hh, *projection = weights
             state = [c.first_of_loop(c.slice(start, 0, place, place + 1), i) for i, start in enumerate(starts)]
-            more = (projection or [None]) if cell is cells.LSTMCell else []
             name = f"l{layer}{'_reverse' if direction else ''}"  # as torch calls the weights
 
             def line(text: str, name: str = name) -> AbstractContextManager[None]:
                 return c.within(layer_of, name, text) if several else nullcontext()
 
+            with line("projected =" if cell is cells.GRUCell else "bias ="):
+                bias, per_step = _biases(c, cell, bias_ih, bias_hh, projection)
             with line("projected ="):
-                projected = c.apply(linear, x, weight_ih, bias_ih)
+                projected = c.apply(linear, x, weight_ih, bias)
             steps = []
             for time in range(x.shape[0])[:: -1 if direction else 1]:
                 with line("projected_step ="):
                     projected_step = c.slice(projected, 0, time, time + 1)
                 with line("hidden"), c.step(cell, "step"):
-                    new_state = c.apply(cell.forward, projected_step, *state, weight_hh, bias_hh, *more)  # type: ignore[attr-defined]
+                    new_state = c.apply(cell.forward, projected_step, *state, weight_hh, *per_step)  # type: ignore[attr-defined]
                 state = list(new_state) if isinstance(new_state, (tuple, list)) else [new_state]
                 steps.append(state[0])
             with line("output ="):
@@ -71,6 +73,16 @@ def _stack(
                 history.append(value)
         x = c.concat(outputs, 2)
     return x, [c.concat(values, 0) for values in finals]
+
+
+def _biases(
+    c: Lowering, cell: type, bias_ih: Tensor | None, bias_hh: Tensor | None, projection: Sequence[Tensor | None] = ()
+) -> tuple[Tensor | None, list[Tensor | None]]:
+    """(the bias of the input's product, what a step takes after `weight_hh`). A cell that adds both biases to the same gates has their sum."""
+    if cell is cells.GRUCell:
+        return bias_ih, [bias_hh]
+    bias = bias_ih if bias_ih is None or bias_hh is None else c.apply(torch.add, bias_ih, bias_hh)
+    return bias, list(projection or [None]) if cell is cells.LSTMCell else []
 
 
 def _layer(
@@ -112,10 +124,10 @@ def _cell(c: Lowering, cell: type, x: Tensor, states: Sequence[Tensor], w_ih: Te
     steps = [other for other in node.graph.nodes if other.target == node.target and other.args[2:] == node.args[2:]]
     if len(steps) >= LEAST_STEPS:
         states = [c.first_of_loop(state, place, str(node.args[2])) for place, state in enumerate(states)]
-    more = [None] if cell is cells.LSTMCell else []
-    projected = c.apply(linear, x, w_ih, b_ih)
+    bias, per_step = _biases(c, cell, b_ih, b_hh)
+    projected = c.apply(linear, x, w_ih, bias)
     with c.step(cell, "step"):
-        return c.apply(cell.forward, projected, *states, w_hh, b_hh, *more)  # type: ignore[attr-defined]
+        return c.apply(cell.forward, projected, *states, w_hh, *per_step)  # type: ignore[attr-defined]
 
 
 @rule("aten.gru_cell.default")
