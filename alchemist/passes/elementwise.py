@@ -18,7 +18,7 @@ from alchemist.ir.location import set_source, sources_of
 from alchemist.ir.op_class import short_names
 from alchemist.ir.scopes import paths_around
 from alchemist.ops.constants import FixedValues
-from alchemist.ops.spec import inline_scalar
+from alchemist.ops.spec import NOTE, inline_scalar
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, register
@@ -159,7 +159,10 @@ class FuseUnaryChain(Pass):
                 return
         if len(chain) == 1 and has_trait(last, "chained"):
             return
-        chain_op = Builder.before(last).make("ttnn.unary_chain", [chain[0].operands[_tensor_place(chain[0])]], {"chain": tuple(steps)}, [last.results[0].type])
+        cost = "fill a tile with the number" if "params" in end else "read the tensor twice"
+        note = f"faster than {last.name}, which would {cost}" if len(chain) == 1 else None
+        x = chain[0].operands[_tensor_place(chain[0])]
+        chain_op = Builder.before(last).make("ttnn.unary_chain", [x], {"chain": tuple(steps), NOTE: note}, [last.results[0].type])
         set_source(chain_op, *sources_of(last))
         add_sources(chain_op, *reversed(chain[:-1]))
         if device_ns([chain_op], card) < before_ns < float("inf"):

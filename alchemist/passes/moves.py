@@ -33,6 +33,7 @@ from alchemist.passes.registry import Pass, register
 RESHAPE = "ttnn.reshape"
 PERMUTE = "ttnn.permute"
 _DTYPES = ("bf16", "f32", "si32", "u32")
+_TURNED = "transposes move whole tiles; the reshape of the source would take every tile apart"
 
 
 @register("turned-moves", fusing=True, from_level=1)
@@ -68,6 +69,7 @@ class TurnedMoves(Pass):
             value = value.owner.operands[0]
         replaced = [op] if before is None or value is op.operands[0] else [op, before]
         if self._gains(ops, replaced):
+            access.set_attr(ops[0], NOTE, _TURNED)
             for dead in ops:
                 add_sources(dead, *reversed(replaced[1:]))
             replace(op, [new_ops.ssa])

@@ -47,6 +47,7 @@ class Body(Naming):
         self._constants: set[str] = set()  # names that may not be rebound
         self._taken: set[int] = set()  # values that leave their collection with the present item
         self._said_wide: set[int] = set()  # the first of values of which a comment has said that they are not cast
+        self._said: set[str] = set()  # notes on ops, each of which a function says once
         self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
 
     def build(self) -> tuple[model.Statement, ...]:
@@ -123,7 +124,8 @@ class Body(Naming):
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
-                elif note := "; ".join(filter(None, (note, self._kept_wide(item)))):
+                elif (note := "; ".join(filter(None, (note, self._kept_wide(item))))) and note not in self._said:
+                    self._said.add(note)
                     out += map(model.Comment, note_lines(note))
                 out += self._with_kept(item, statement)
                 made = [*writes(item)]
