@@ -8,10 +8,13 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
+from alchemist.ir.builder import Builder
 from alchemist.ir.edit import defining
+from alchemist.ir.value import Value
 from alchemist.rewrite.driver import Rule, Rules
-from alchemist.rewrite.match import LAST, NEAR, Like, Maybe, Num, Once, Op, Pattern, Reduce, Seen, V, Vector
+from alchemist.rewrite.match import LAST, NEAR, Exact, Like, Maybe, Num, Once, Op, Pattern, Reduce, Seen, V, Vector
 
 WIDE_SUMS = "alchemist.wide_sums"
 """Marks a norm of bfloat16 values that the model sums in float32."""
@@ -78,6 +81,21 @@ exponent = Op("exp", x - (peak | Op("maximum", peak, -math.inf)))  # jax guards 
 total = Reduce("sum", exponent, "dims") | Op("typecast", Reduce("sum", Op("typecast", exponent), "dims"))  # jax sums bfloat16 in float32
 
 
+narrow = Exact("typecast", x, name="narrow") | Exact("softmax", x, name="narrow")
+compared = narrow | Exact("typecast", narrow)
+
+
+def _is_nan(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
+    """isnan of a bfloat16 value from what it is computed of: TT-NN stores NaN as infinity in bfloat16."""
+    x, op = Value(b, bound["x"]), bound["narrow"]
+    if element_type(op.results[0]) != "bf16" or (op.name == "ttir.typecast" and x.of != "f32"):
+        return None
+    if op.name == "ttir.typecast":
+        return x.op("ne", x).ssa
+    peak = x.reduce("max", [access.attr(op, "dimension") % len(x.shape)])  # -inf where all of a row is masked
+    return peak.op("abs").op("eq", math.inf).broadcast(*x.shape).ssa
+
+
 def wide(p: Pattern) -> Pattern:
     return Op("typecast", p)
 
@@ -104,6 +122,7 @@ NORMS = Rules(
         guard=fits,
         samples=NUMBERS,
     ),
+    Rule("isnan in bfloat16", Exact("ne", compared, compared), _is_nan),
     Rule("rms_norm", over_root(x, last_mean(x * x)), Op("rms_norm", x, Maybe(w), normalized_shape=width, epsilon=epsilon), guard=fits, samples=NUMBERS),
     Rule(
         "group_norm",

@@ -82,6 +82,16 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         build(lambda g, x: reduced(g, x, ("max", [2], (2, 4, 1), True), ("max", [1, 2], (2, 1, 1), True), ("max", [0], (1, 1, 1), True)), X),
         ["max"],
     ),
+    "isnan of a softmax in bfloat16": (
+        "fuse-patterns",
+        build(lambda g, x: g("ne", y := g("typecast", g("softmax", x, of="bf16", dimension=2, numericStable=True)), y, of="i1"), ((2, 4, 64), "bf16", "input")),
+        ["max", "abs", "full", "eq", "broadcast"],
+    ),
+    "isnan of a value rounded to bfloat16": (
+        "fuse-patterns",
+        build(lambda g, x: g("ne", y := g("typecast", g("exp", x), of="bf16"), y, of="i1"), X),
+        ["exp", "ne"],
+    ),
     "a variance in one pass": ("merge-reductions", build(one_pass, X), ["mean", "subtract", "square", "mean", "reshape"]),
     "a covariance of sums": (
         "merge-reductions",
@@ -368,6 +378,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
 }
 
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "isnan of a bfloat16 input": ("fuse-patterns", build(lambda g, x: g("ne", x, x, of="i1"), ((2, 4, 64), "bf16", "input"))),
     "a difference that is no covariance": ("merge-reductions", build(lambda g, x, y: one_pass(g, x, y, "sum", 1 / 32), X, X)),
     "a sum of means": ("merge-reductions", build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4), False), ("sum", [1], (2,), False)), X)),
     "a mean whose dim stays under one whose does not": (

@@ -26,6 +26,10 @@ _BY_VALUES = frozenset("nonzero argwhere where unique unique_consecutive bincoun
 _RANDOM = re.compile("rand|normal|bernoulli|multinomial|dropout|uniform|exponential|geometric|cauchy|poisson|empty|rrelu")
 
 
+_SHIFTS = (torch.Tensor.__lshift__, torch.Tensor.__rshift__)
+"""torch.export refuses them of booleans, which PyTorch shifts as whole numbers."""
+
+
 @contextmanager
 def values_at_export(model: torch.nn.Module | None) -> Iterator[set[str]]:
     """`if self.flag`, `x[self.mask]`, `range(self.count)` and `lengths.tolist()` read the values of buffers and constants.
@@ -168,6 +172,8 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
             return func(*args, **kwargs)
         if func is torch.Tensor.__getitem__:
             args = (args[0], self._with_places(_with_one_of(args[1])))
+        if func in _SHIFTS and args[0].dtype is torch.bool:
+            args = (args[0].to(torch.result_type(*args[:2])), *args[1:])
         if func in _STATISTICS and not {"fweights", "aweights"} & set(kwargs):
             return _STATISTICS[func](*args, **kwargs)
         result = self._known_shape(func, args, kwargs)
