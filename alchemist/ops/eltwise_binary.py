@@ -80,7 +80,7 @@ BINARY: tuple[tuple[str, str, Function], ...] = (
     ("atan2", "bfloat16", np.arctan2),
 )
 
-_NOUNS = {"add": "total", "subtract": "difference", "multiply": "product", "divide": "quotient"}
+_NOUNS = {"add": "total", "subtract": "difference", "multiply": "product", "divide": "quotient", "logical_right_shift": "shifted"}
 NEUTRAL: Mapping[str, tuple[float, bool]] = {"add": (0, True), "subtract": (0, False), "multiply": (1, True), "div": (1, False), "pow": (1, False)}
 """TTIR op -> the number n for which x op n is x, and whether n op x is x too."""
 TTIR_NAMES = {"divide": "div"}

@@ -92,8 +92,11 @@ class _Search:
                 return (0, max(0, dims[access.attr(op, "dim")] - 1)) if place == 1 else self.interval(op.operands[0], depth)
             case "typecast":
                 return self.interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
-            case "where" | "concat" | "embedding" as name:
-                parts = [self.interval(operand, depth) for operand in op.operands[name != "concat" :]]
+            case "where" | "concat" | "embedding" | "scatter" as name:
+                if name == "scatter" and access.attr(op, "scatter_reduce_type") != "invalid":
+                    return None
+                kept = op.operands[name in ("where", "embedding") :]
+                parts = [self.interval(operand, depth) for index, operand in enumerate(kept) if name != "scatter" or index != 1]
                 return min(low for low, _ in parts), max(high for _, high in parts)
             case "clamp_scalar":
                 low, high = self.interval(op.operands[0], depth)
@@ -109,6 +112,10 @@ class _Search:
             case "neg":
                 a, b = self.interval(op.operands[0], depth)
                 return -b, -a
+            case "div" if (written := multiple_of(*op.operands)) is not None:
+                a, b = self.interval(written[0], depth)
+                x, y = self.interval(op.operands[1], depth)
+                return (min(a // x, a // y), max(b // x, b // y)) if x > 0 else None
             case name if has_trait(op, "elementwise_binary"):
                 return _of_two(name, *(self.interval(operand, depth) for operand in op.operands))
         return None

@@ -231,7 +231,7 @@ def test_computed_indices_below_zero_count_from_the_end() -> None:
 
 def test_places_are_signed_where_they_are_computed_with() -> None:
     x = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
-    check(lambda p: (-p, ~p, p.clamp(max=-1), p.clamp(-3, 2) - 9, torch.maximum(-p, p - 3), p.sign(), (p - 3).abs(), -p // 2), x.argmax(1))
+    check(lambda p: (-p, ~p, p.clamp(max=-1), p.clamp(-3, 2) - 9, torch.maximum(-p, p - 3), p.sign(), (p - 3).abs(), -p // 2, p // 2, p // 3), x.argmax(1))
     check(lambda x: (-x.argmax(1), ~x.argmax(1), x.argmax(1).clamp(max=-1), torch.maximum(-x.argmax(1), x.argmin(1)), x.argmax(1).sign()), x)
 
 

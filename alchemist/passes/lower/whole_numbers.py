@@ -36,7 +36,11 @@ SUPPORT: tuple[Support, ...] = (
     Support("maximum minimum eq ne lt le gt ge where sum max min cumsum cumprod remainder scatter gather concat pad", "exact"),
     Support("sign", "emulated", "(x > 0) - (x < 0): 3 programs"),
     Support("right_shift", "emulated", "logical shift of the complement: 5 programs"),
-    Support("div", "emulated", "quotient of float32 and its correction by the remainder: 5 programs for small quotients, 15 for any"),
+    Support(
+        "div",
+        "emulated",
+        "1 shift (x >= 0, by 2^n), 4 programs (x below 2^20, by a constant), else 7 or 15: a quotient corrected by the remainder",
+    ),
     Support("clamp_scalar", "exact", "maximum and minimum for bounds beyond 2^24"),
     Support("pow", "emulated", "products by the bits of the exponent"),
     Support("prod", "emulated", "products of halves: one program for each halving"),
@@ -57,6 +61,8 @@ _EXACT_SUM = 1 << 12
 """Sums of whole numbers that no step of a 32-bit Dst rounds."""
 _ONE_STEP_QUOTIENT = 1 << 21
 """float32 quotients below are off by less than 1 / 4."""
+_HALF_STEP = 1 << 20
+"""(x + 0.5) / n in float32 is off by less than 0.5 / n for an x below, even if multiplication by 1 / n is off by two units in the last place."""
 
 
 def sign(c: Lowering, value: SSAValue) -> SSAValue:
@@ -69,12 +75,23 @@ def sign(c: Lowering, value: SSAValue) -> SSAValue:
 
 
 def quotient(c: Lowering, op: Operation) -> SSAValue:
-    """`ttir.div` of integers, truncating. Dividend minus remainder is a multiple of the divisor, whose float32 quotient rounds to the exact one."""
+    """`ttir.div` of integers, truncating. Dividend minus remainder is a multiple of the divisor, whose float32 quotient rounds to the exact one.
+
+    A quotient by a constant that is rounded down is a shift of a number that is not negative by a power of two; for small dividends it is that of
+    dividend + 0.5, which is too far from a whole number for its rounding to matter.
+    """
     lhs, rhs = op.operands
     dtype, dims, number = c.dtype(op.results[0]), shape(op.results[0]), uniform(constant_of(rhs))
     written = multiple_of(lhs, rhs)
     dividend = lhs if written is None else written[0]
     a = Tensor(c, c.get(dividend, TILE, dtype))
+    low, high = interval(dividend)
+    if number and number > 0 and shape(dividend) == dims and (written is not None or low >= 0):
+        if low >= 0 and int(number).bit_count() == 1:
+            bits = c.scalar(int(number).bit_length() - 1, dtype)
+            return c.emit("logical_right_shift", [a.ssa, bits], note=f"x // {int(number)}: no x is negative")
+        if max(-low, high) < _HALF_STEP:
+            return ((a.cast("f32") + 0.5) * (1.0 / float(number))).op("floor").cast(dtype).ssa
     b = Tensor(c, c.scalar(int(number), dtype) if number and shape(dividend) == dims else c.get(rhs, TILE, dtype))
     rest = Tensor(c, c.get(written[1], TILE, dtype)) if written is not None else a.op("remainder", b)
     divisor = Tensor(c, c.scalar(float(number), "f32")) if number and b.shape == () else b.cast("f32")
