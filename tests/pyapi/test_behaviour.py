@@ -239,6 +239,7 @@ REFUSED = [
     ("ttnn.adamw", AttributeError, "not in the simulator|no attribute"),
     ("ttnn.moreh_nll_loss", AttributeError, "not in the simulator"),
     ("ttnn.sofmax", AttributeError, "it has softmax"),
+    ("ttnn.enable_program_cache", AttributeError, "it has ttnn.Device.enable_program_cache"),
     ("ttnn.experimental.nope", AttributeError, "nope"),
 ]
 

@@ -108,9 +108,10 @@ def _lookup(module: str, name: str) -> Any:
 
 
 def _near(module: str, name: str) -> list[str]:
-    """Names of the module that look like it; else the same name in another module."""
-    elsewhere = (full for full in facts()["functions"] if full.rpartition(".")[2] == name)
-    return difflib.get_close_matches(name, offered(module), 4, 0.6) or sorted(elsewhere)[:4]
+    """Names of the module that look like it; else the same name in another module or a class."""
+    modules = (full for full in facts()["functions"] if full.rpartition(".")[2] == name)
+    classes = (f"{full}.{name}" for full, known in facts()["classes"].items() if name in known["methods"])
+    return difflib.get_close_matches(name, offered(module), 4, 0.6) or [*sorted(modules), *sorted(classes)][:4]
 
 
 def _similar(module: str, name: str) -> str:
