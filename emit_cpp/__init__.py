@@ -27,6 +27,7 @@ _RUN = ("Run       ./run              builds, then runs on the simulator; ./run 
 _STANDARD = (
     ("array", r"std::array<"),
     ("cmath", r"std::pow\b"),
+    ("cstddef", r"std::size_t\b"),
     ("cstdint", r"\bu?int\d+_t\b"),
     ("limits", r"std::numeric_limits"),
     ("string", r"std::(to_)?string\b"),
@@ -62,6 +63,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
     texts = [function_text(function, lists) for function in functions]
     constants = _constants(program.constants)
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
+    interface = _interface(program, separate=separate)
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
     files = {
         "model.hpp": render_template(
@@ -72,14 +74,14 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
         "model.cpp": render_template(
             "cpp/model.cpp.j2",
             header=[f"// {line}".rstrip() for line in header.header_lines(program, _safe, _RUN, [release])],
-            standard=_standard_headers(body, ("optional", "string", "utility", "vector")),
+            standard=_standard_headers("\n".join([body, *interface]), ("optional", "string", "utility", "vector")),
             headers=_headers(functions),
             consteval=separate,
             short=_short_names(body),
             uses_release=any(isinstance(statement, model.Free) for function in functions for statement in model.statements(function.body)),
             constants=constants,
             functions=texts,
-            interface=_interface(program, separate=separate),
+            interface=interface,
         ),
     }
     if module_arguments is not None:
