@@ -226,6 +226,8 @@ case("Einsum", (2, 3, 4), (4, 5), equation="bij,jk")
 case("Einsum", (2, 6, 3, 4), (2, 6, 4, 5), equation="...ij,...jk->...ik")
 case("Einsum", (3, 4), (4,), (4, 5), (3,), equation="ab,b,bc,a->ca")
 case("Einsum", (2, 3), (4, 5), equation="ab,cd->adcb")
+case("Einsum", (2, 3, 4), (4, 5), equation="...j,jk")
+case("ReduceMean", Values((3, 7), "index", 100, "int32"), np.array([1]))
 case("Einsum", (2, 3, 4), equation="abc->b")
 
 # --- images -------------------------------------------------------------------------------------------------------------------

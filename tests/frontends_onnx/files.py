@@ -271,6 +271,17 @@ def known_branch(path: Path) -> dict[str, Array]:
     return {"x": _random(4, 33)}
 
 
+def branches(path: Path) -> dict[str, Array]:
+    """An If whose condition is computed from the input."""
+    node = helper.make_node
+    out = helper.make_tensor_value_info("o", TensorProto.FLOAT, [4, 33])
+    then = helper.make_graph([node("Relu", ["x"], ["o"])], "then", [], [out])
+    other = helper.make_graph([node("Neg", ["x"], ["h"]), node("Exp", ["h"], ["o"])], "other", [], [out])
+    nodes = [node("ReduceSum", ["x"], ["s"], keepdims=0), node("Less", ["s", "zero"], ["c"]), node("If", ["c"], ["y"], then_branch=then, else_branch=other)]
+    save(path, nodes, {"x": (TensorProto.FLOAT, [4, 33])}, {"zero": np.array(0, np.float32)}, (TensorProto.FLOAT, [4, 33]))
+    return {"x": _random(4, 33)}
+
+
 def quantised(path: Path) -> dict[str, Array]:
     """Weights as 8-bit integers with a scale per column."""
     node = helper.make_node
@@ -282,7 +293,7 @@ def quantised(path: Path) -> dict[str, Array]:
     return {"x": _random(8, 64)}
 
 
-BY_HAND = {one.__name__: one for one in (open_batch, attention_by_hand, own_function, external_data, known_branch, quantised)}
+BY_HAND = {one.__name__: one for one in (open_batch, attention_by_hand, own_function, external_data, known_branch, branches, quantised)}
 NAMES = [*BY_HAND, *TORCH]
 
 

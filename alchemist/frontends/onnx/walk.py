@@ -185,16 +185,22 @@ class Walk:
         raise Unsupported("a constant of text or sparse values")
 
     def _branch(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
-        """The branch of an If whose condition is known."""
+        """The branch of an If whose condition is known; of both branches the one that the condition selects on the device."""
         condition = inputs[0]
-        if condition is None or condition.const is None or condition.const.size != 1:
-            return self._refuse(node, "control flow whose condition depends on the model's inputs", HINTS["control"])
-        branch = "then_branch" if bool(condition.const.reshape(-1)[0]) else "else_branch"
-        body = next(a.g for a in node.attribute if a.name == branch)
+        if condition is not None and condition.const is not None and condition.const.size == 1:
+            return self._inside(lambda: self._side(node, "then_branch" if bool(condition.const.reshape(-1)[0]) else "else_branch", scope), deeper=0)
+        then, other = (self._inside(lambda side=side: self._side(node, side, scope), deeper=0) for side in ("then_branch", "else_branch"))
+        pairs = [(a, b) for a, b in zip(then, other, strict=True) if a is not None and b is not None]
+        if condition is None or len(pairs) != len(then) or any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in pairs):
+            return self._refuse(node, "branches whose results differ in shape or type, selected by the model's inputs", HINTS["control"])
+        return [self.c.where(self.c.reshape(condition, [1] * max(a.rank, 1)), a, b) for a, b in pairs]
+
+    def _side(self, node: onnx.NodeProto, name: str, scope: Scope) -> Sequence[Tensor | None]:
+        body = next(a.g for a in node.attribute if a.name == name)
         values = dict(scope.values)
         for proto in body.initializer:
             values[proto.name] = self.c.constant(attribute_value(onnx.helper.make_attribute("value", proto)), proto.name)
-        return self._inside(lambda: self.graph(body.node, Scope(values, scope.opset, scope.attributes), [a.name for a in body.output]), deeper=0)
+        return self.graph(body.node, Scope(values, scope.opset, scope.attributes), [a.name for a in body.output])
 
     # --- functions ------------------------------------------------------------------------------------------------------
 

@@ -231,6 +231,7 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
 def _covariance(x: torch.Tensor, *, correction: int = 1) -> torch.Tensor:
     """torch.cov of rows of samples; its own code branches on the sum of weights, which nobody gave."""
     rows = x if x.dim() == 2 else x.reshape(1, -1)
+    rows = rows if x.is_floating_point() or x.is_complex() else rows.float()
     centred = rows - rows.mean(1, keepdim=True)
     return (centred @ centred.T / max(rows.shape[1] - correction, 0)).squeeze()
 

@@ -38,12 +38,11 @@ def einsum(c: Emitter, node: Node, *operands: Tensor) -> Tensor:
     left, _, right = node.get("equation", "").replace(" ", "").partition("->")
     terms = left.split(",")
     terms = [_without_dots(term, x.rank) for term, x in zip(terms, operands, strict=True)]
-    if "->" in node.get("equation", ""):
-        dots = max((term.count(letter) and int(letter) + 1 for term in terms for letter in "0123456789"), default=0)
-        result = right.replace("...", "".join(str(i) for i in reversed(range(dots))))
-    else:
-        letters = sorted({letter for term in terms for letter in term})
-        result = "".join(x for x in letters if x.isdigit()) + "".join(x for x in letters if x.isalpha() and left.count(x) == 1)
+    letters = sorted({letter for term in terms for letter in term})
+    dots = "".join(letter for letter in reversed(letters) if letter.isdigit())
+    if "->" not in node.get("equation", ""):
+        right = "..." + "".join(letter for letter in letters if letter.isalpha() and left.count(letter) == 1)
+    result = right.replace("...", dots)
     if any(len(set(term)) != len(term) or len(term) != x.rank for term, x in zip(terms, operands, strict=True)):
         raise Unsupported("einsum with a diagonal (a repeated index in one operand)")
     sizes: dict[str, int] = {}

@@ -83,7 +83,8 @@ def matmul_integer(c: Emitter, node: Node, a: Tensor, b: Tensor, a_zero: Tensor 
 def qlinear_matmul(
     c: Emitter, node: Node, a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor, scale: Tensor, zero: Tensor
 ) -> Tensor:
-    product = composites.matmul(c, _shifted(c, a, a_zero, -2), _shifted(c, b, b_zero, -1))
+    dtype = _factor_type(node)
+    product = c.cast(composites.matmul(c, _shifted(c, a, a_zero, -2, dtype), _shifted(c, b, b_zero, -1, dtype)), FLOAT)
     for part, axis in ((a_scale, -2), (b_scale, -1)):
         product = c.binary("multiply", product, _placed(c, part, product, axis))
     return _quantised(c, product, scale, zero, -2)
@@ -107,7 +108,7 @@ def qlinear_conv(
     bias: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The bias counts in steps of x's scale times the weight's."""
-    convolved = _convolved(c, node, x, x_zero, weight, weight_zero)
+    convolved = c.cast(_convolved(c, node, x, x_zero, weight, weight_zero, _factor_type(node)), FLOAT)
     if bias is not None:
         convolved = c.binary("add", convolved, _placed(c, c.cast(bias, FLOAT), convolved, 1))
     for part in (x_scale, weight_scale):

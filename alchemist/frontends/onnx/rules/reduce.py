@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from alchemist.frontends import composites
@@ -28,6 +30,9 @@ def _reduced(c: Emitter, op: str, x: Tensor, dims: list[int] | None, keep: bool)
             return c.reshape(total, shape)
         case _:
             name = REDUCTIONS[op]
+            if name == "mean" and x.dtype.kind in "iu":
+                total = c.reduce("sum", x, dims, keep)
+                return c.binary("div", total, math.prod(x.shape) // math.prod(total.shape))
             return c.reduce(BOOLEAN.get(name, name) if x.dtype == c.bool_dtype else name, x, dims, keep)
 
 
