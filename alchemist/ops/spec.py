@@ -190,7 +190,9 @@ IN_PLACE = named("ttnn", "writes_position", "writes_rows") | {"ttnn.assign"}
 NOTE = "alchemist.note"
 """String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
 
-FUSED_ACTIVATIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {"relu": ("RELU", ()), "relu6": ("RELU6", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
+FUSED_ACTIVATIONS: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "relu": ("RELU", ()), "relu6": ("RELU6", ()), "gelu": ("GELU", (0.0,)), "gelu_tanh": ("GELU_TANH", ()), "silu": ("SILU", ()), "tanh": ("TANH", (0.0,)),
+}  # fmt: skip
 """Activations of a product -> the same function as `fused_activation` of its program config."""
 UNOPTIMIZED = "unoptimized"
 """Word before the time of level 0 in a config's comment."""

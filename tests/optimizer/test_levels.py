@@ -114,9 +114,9 @@ class Part(torch.nn.Module):
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
-        ({"query": (512, 512), "output": (512, 2048)}, {"QUERY_DENSE_MATMUL", "OUTPUT_DENSE_MATMUL"}),  # by the module around
-        ({"0": (512, 512), "1": (512, 2048)}, {"DENSE_MATMUL_8X2", "DENSE_MATMUL_8X8"}),  # by the shape, where nothing has a name
-        ({"only": (512, 512)}, {"DENSE_MATMUL"}),
+        ({"query": (512, 512), "output": (512, 2048)}, {"QUERY_DENSE_TANH_MATMUL", "OUTPUT_DENSE_TANH_MATMUL"}),  # by the module around
+        ({"0": (512, 512), "1": (512, 2048)}, {"DENSE_TANH_MATMUL_8X2", "DENSE_TANH_MATMUL_8X8"}),  # by the shape, where nothing has a name
+        ({"only": (512, 512)}, {"DENSE_TANH_MATMUL"}),
     ],
     ids=["modules", "shapes", "alone"],
 )
