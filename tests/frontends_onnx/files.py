@@ -282,6 +282,20 @@ def branches(path: Path) -> dict[str, Array]:
     return {"x": _random(4, 33)}
 
 
+def loops(path: Path) -> dict[str, Array]:
+    """A Loop of three steps, whose values a Scan reads from the last to the first."""
+    node, value = helper.make_node, helper.make_tensor_value_info
+    rows = [value(name, TensorProto.FLOAT, [33]) for name in ("v", "v2", "r", "s", "e", "s2", "o")]
+    nodes = [node("Add", ["v", "x"], ["d"]), node("Cast", ["i"], ["f"], to=TensorProto.FLOAT), node("Mul", ["d", "f"], ["v2"]), node("Relu", ["d"], ["r"]),
+             node("Identity", ["c"], ["k"])]  # fmt: skip
+    flags = [value("i", TensorProto.INT64, []), value("c", TensorProto.BOOL, []), value("k", TensorProto.BOOL, [])]
+    body = helper.make_graph(nodes, "body", [*flags[:2], rows[0]], [flags[2], rows[1], rows[2]])
+    step = helper.make_graph([node("Sub", ["s", "e"], ["s2"]), node("Sin", ["s2"], ["o"])], "step", rows[3:5], rows[5:])
+    outer = [node("Loop", ["n", "t", "x"], ["last", "all"], body=body), node("Scan", ["last", "all"], ["", "y"], body=step, num_scan_inputs=1)]
+    save(path, outer, {"x": (TensorProto.FLOAT, [33])}, {"n": np.array(3), "t": np.array(True)}, (TensorProto.FLOAT, [3, 33]))
+    return {"x": _random(33)}
+
+
 def quantised(path: Path) -> dict[str, Array]:
     """Weights as 8-bit integers with a scale per column."""
     node = helper.make_node
@@ -293,7 +307,7 @@ def quantised(path: Path) -> dict[str, Array]:
     return {"x": _random(8, 64)}
 
 
-BY_HAND = {one.__name__: one for one in (open_batch, attention_by_hand, own_function, external_data, known_branch, branches, quantised)}
+BY_HAND = {one.__name__: one for one in (open_batch, attention_by_hand, own_function, external_data, known_branch, branches, loops, quantised)}
 NAMES = [*BY_HAND, *TORCH]
 
 

@@ -16,7 +16,7 @@ This page lists ops; how to export a model: [bring_a_model.md](bring_a_model.md#
 
 Shapes are static: what a shape is computed from (`Shape`, `Gather`, `Concat`, `Range`, `NonZero` of known values) is computed at
 export. `If` takes the known branch, or selects on the card. Functions of the model are inlined. Indices computed on the card must
-not be negative. Refused, with the node's name: `Loop`, `Scan`, unequal branches, sequences, strings, random numbers, other domains
+not be negative. Refused, with the node's name: unequal branches, loops of unknown length, sequences, strings, random numbers, other domains
 than the standard one.
 
 The numbers are the opsets whose versions of the op are read (13: the version that opset 13 has); "by its definition": the standard's function of simpler ops.
@@ -44,7 +44,7 @@ def rows() -> list[tuple[str, str]]:
         numbers = sorted({max(since, FIRST_OPSET, _first(name)) for since in versions})
         table.append((name, ", ".join(map(str, numbers))))
     table += [(name, "by its definition") for name in by_definition()]
-    table += [(name, "known values") for name in ("Constant", "NonZero", "Range", "Unique")] + [("If", "13")]
+    table += [(name, "known values") for name in ("Constant", "NonZero", "Range", "Unique")] + [(name, "13") for name in ("If", "Loop", "Scan")]
     return sorted(table)
 
 

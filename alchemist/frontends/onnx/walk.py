@@ -127,6 +127,8 @@ class Walk:
             return [self._constant(attributes)]
         if node.op_type == "If":
             return self._branch(resolved, inputs, scope)
+        if node.op_type in ("Loop", "Scan"):
+            return (self._loop if node.op_type == "Loop" else self._scan)(resolved, inputs, scope)
         if node.op_type in CONTROL:
             return self._refuse(node, "control flow", HINTS["control"])
         if node.op_type in RANDOM:
@@ -188,30 +190,82 @@ class Walk:
         """The branch of an If whose condition is known; of both branches the one that the condition selects on the device."""
         condition = inputs[0]
         if condition is not None and condition.const is not None and condition.const.size == 1:
-            return self._inside(lambda: self._side(node, "then_branch" if bool(condition.const.reshape(-1)[0]) else "else_branch", scope), deeper=0)
-        then, other = (self._inside(lambda side=side: self._side(node, side, scope), deeper=0) for side in ("then_branch", "else_branch"))
-        pairs = [(a, b) for a, b in zip(then, other, strict=True) if a is not None and b is not None]
-        if condition is None or len(pairs) != len(then) or any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in pairs):
+            return list(self._side(node, "then_branch" if condition.const.reshape(-1)[0] else "else_branch", scope))
+        then, other = (self._side(node, side, scope) for side in ("then_branch", "else_branch"))
+        if self.refused:
+            return [None] * len(node.output)
+        pairs = list(zip(then, other, strict=True))
+        if condition is None or any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in pairs):
             return self._refuse(node, "branches whose results differ in shape or type, selected by the model's inputs", HINTS["control"])
         return [self.c.where(self.c.reshape(condition, [1] * max(a.rank, 1)), a, b) for a, b in pairs]
 
-    def _side(self, node: onnx.NodeProto, name: str, scope: Scope) -> Sequence[Tensor | None]:
+    def _side(self, node: onnx.NodeProto, name: str, scope: Scope, arguments: Sequence[Tensor | None] = ()) -> list[Tensor]:
+        """The results of a graph that is an attribute."""
         body = next(a.g for a in node.attribute if a.name == name)
-        values = dict(scope.values)
+        values = {**scope.values, **dict(zip((value.name for value in body.input), arguments, strict=False))}
         for proto in body.initializer:
             values[proto.name] = self.c.constant(attribute_value(onnx.helper.make_attribute("value", proto)), proto.name)
         return self.graph(body.node, Scope(values, scope.opset, scope.attributes), [a.name for a in body.output])
 
+    def _loop(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
+        """The steps of a Loop one after another; their number is known."""
+        limit, proceeds, *carried = [*inputs, None][: max(2, len(inputs))]
+        more = True if proceeds is None else proceeds.known
+        collected: list[list[Tensor]] = []
+        step = 0
+        while more is not None and bool(np.asarray(more).reshape(-1)[0]) and (limit is None or (limit.known is not None and step < limit.known.reshape(-1)[0])):
+            given = [self.c.constant(np.array(step)), self.c.constant(np.array(True)), *carried]
+            results = self._side(node, "body", scope, given)
+            if self.refused:
+                return [None] * len(node.output)
+            more, carried = results[0].known, [*results[1 : 1 + len(carried)]]
+            collected.append(results[1 + len(carried) :])
+            step += 1
+        if more is None or (limit is not None and limit.known is None):
+            return self._refuse(node, "a loop whose number of steps depends on the model's inputs", HINTS["control"])
+        if not step and len(node.output) > len(carried):
+            return self._refuse(node, "a loop without steps", HINTS["control"])
+        return [*carried, *(self._stacked(values, 0) for values in zip(*collected, strict=True))]
+
+    def _scan(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
+        """The steps of a Scan, one for each slice of its inputs."""
+        attributes = {a.name: attribute_value(a) for a in node.attribute if a.name != "body"}
+        split = len(inputs) - attributes["num_scan_inputs"]
+        carried, scanned = inputs[:split], [value for value in inputs[split:] if value is not None]
+        collected: list[list[Tensor]] = []
+        axes = attributes.get("scan_input_axes") or [0] * len(scanned)
+        back = attributes.get("scan_input_directions") or [0] * len(scanned)
+        for step in range(scanned[0].shape[axes[0]]):
+            slices = [self._slice(x, axis, x.shape[axis] - 1 - step if reverse else step) for x, axis, reverse in zip(scanned, axes, back, strict=True)]
+            given = [*carried, *slices]
+            results = self._side(node, "body", scope, given)
+            if self.refused:
+                return [None] * len(node.output)
+            carried = [*results[:split]]
+            collected.append(results[split:])
+        outputs = list(zip(*collected, strict=True))
+        axes = attributes.get("scan_output_axes") or [0] * len(outputs)
+        back = attributes.get("scan_output_directions") or [0] * len(outputs)
+        return [*carried, *(self._stacked(values[::-1] if reverse else values, axis) for values, axis, reverse in zip(outputs, axes, back, strict=True))]
+
+    def _slice(self, x: Tensor, axis: int, place: int) -> Tensor:
+        axis %= x.rank
+        return self.c.reshape(self.c.slice(x, axis, place, place + 1), [size for dim, size in enumerate(x.shape) if dim != axis])
+
+    def _stacked(self, values: Sequence[Tensor], axis: int) -> Tensor:
+        axis %= values[0].rank + 1
+        return self.c.concat([self.c.reshape(value, [*value.shape[:axis], 1, *value.shape[axis:]]) for value in values], axis)
+
     # --- functions ------------------------------------------------------------------------------------------------------
 
-    def _inside(self, walk: Any, deeper: int = 1) -> list[Tensor | None]:
-        self._depth += deeper
+    def _inside(self, walk: Any) -> list[Tensor | None]:
+        self._depth += 1
         try:
             if self._depth > MOST_DEPTH:
                 raise FrontendError("functions of the model are nested too deeply", got=f"more than {MOST_DEPTH}", hint="a function that calls itself?")
             return list(walk())
         finally:
-            self._depth -= deeper
+            self._depth -= 1
 
     def _body(self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
         own = {item.name: item for item in self._resolved(node, scope).attribute}
