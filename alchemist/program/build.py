@@ -22,7 +22,7 @@ from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
-from alchemist.program.gradients import begins_backward, is_backward
+from alchemist.program.gradients import Flow, begins_backward, is_backward
 from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.heads import helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
@@ -103,6 +103,7 @@ def build_from_graph(
     context = Context(
         sources=sources,
         functions={definition.name for definition in definitions} | {node.helper for node in graph.nodes if node.helper},
+        flow=Flow(graph.nodes),
         main_file=main_file,
         typical=_typical(graph),
         root=root,

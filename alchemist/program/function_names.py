@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from alchemist.ir.scopes import weight_path
@@ -14,6 +15,10 @@ _MOST_WORDS = 3
 """Words behind the name of a class; more say less than a number."""
 _Token = tuple[int, str]
 """Depth in the modules' path and the word that stands there; a list's element is one word: `stage_2`."""
+
+
+_KEPT = -1
+"""Depth of a word that a label cannot do without."""
 
 
 def tell_apart(functions: Sequence[model.Function], paths: Mapping[str, Sequence[str]], bases: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
@@ -60,6 +65,9 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         extras = {index: _extra(parts, group, index) for index in group}
         for place in range(depth, deepest):
             words = _words(rows, group, place)
+            if having := _overlap(rows, group, place) and _of_some(parts, group):
+                _divide(group, having, place - 1, kept=True)
+                return
             if len(set(words.values())) > 1 and not _innermost(rows, group, place):
                 numbered = all(len(path) == place + 1 for index in group for path in rows[index]) and all(map(_NUMBERED.search, words.values()))
                 if numbered and len(set(extras.values())) > 1:  # what a layer has says more than its number
@@ -73,11 +81,11 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         if len(set(ends.values())) > 1:
             _divide(group, ends, deepest)
 
-    def _divide(group: list[int], words: Mapping[int, str], place: int) -> None:
+    def _divide(group: list[int], words: Mapping[int, str], place: int, *, kept: bool = False) -> None:
         classes: dict[Hashable, list[int]] = {}
         for index in group:
             if words[index]:
-                found[index].append((place, words[index]))
+                found[index].append((_KEPT if kept else place, words[index]))
             classes.setdefault(words[index], []).append(index)
         for inner in classes.values():
             split(inner, place + 1)
@@ -94,7 +102,8 @@ def _shortened(found: Sequence[Sequence[_Token]], parts: Sequence[set[str]]) -> 
         others = {word for place, other in enumerate(found) if place != index for _, word in other}
         others.update(snake_case(word) for place, other in enumerate(parts) if place != index for word in other)
         alone = [word for word in words if word not in others]
-        out.append((alone[-1],) if alone and len(words) > 1 else words[-_MOST_WORDS:])
+        short = alone and len(words) > 1 and all(place != _KEPT for place, _ in label)
+        out.append((alone[-1],) if short else words[-_MOST_WORDS:])
     return out
 
 
@@ -132,6 +141,19 @@ def _words(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], place:
         shared = any(name in lists[other] for other in group if other != index)
         words[index] = _elements(name, numbers) if shared and len(numbers) == len(found[index]) > 1 else name
     return words
+
+
+def _overlap(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], place: int) -> bool:
+    """Whether two functions stand for the same element of a list, and one of them for more."""
+    found = [frozenset(path[place] if place < len(path) else "" for path in rows[index]) for index in group]
+    return any(one & other and one != other for one in found for other in found)
+
+
+def _of_some(parts: Sequence[set[str]], group: Sequence[int]) -> dict[int, str]:
+    """The only module that some functions of the group have and others have not; {} where there are none or several."""
+    counts = Counter(word for index in group for word in parts[index])
+    words = [word for word, count in counts.items() if count < len(group) and not word.startswith(("constant_", "initial_"))]
+    return {index: snake_case(words[0]) if words[0] in parts[index] else "" for index in group} if len(words) == 1 else {}
 
 
 _NUMBERED = re.compile(r"_(\d{1,6})$")

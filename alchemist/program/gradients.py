@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from alchemist.ops.spec import SHAPING
+from alchemist.ir.op_class import named
+from alchemist.ops.spec import PRODUCTS, SHAPING
 from alchemist.program.functions import CallItem, Definition, LoopItem
-from alchemist.program.graph import Node, Value
+from alchemist.program.graph import GRADIENTS, SAVED, Node, Value
 from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier
+from alchemist.program.roles import computed_role, unshaped, users_of
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -86,3 +88,60 @@ def _shape_at_last(value: Value) -> tuple[int, ...]:
 
 def _last_words(weight: Value) -> list[str]:
     return [name.rpartition(".")[2] for name in (weight.made_from or (weight.name, weight.key)) if name]
+
+
+class Flow:
+    """Which values of a backward pass are gradients, and of what; the others are factors of derivatives."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        kept = [one for node in nodes for one in node.kept if one.copy.collection == SAVED]
+        self._origins = {id(one.copy): one.value for one in kept}
+        self._keys = {id(unshaped(one.value)): one.copy.key for one in reversed(kept)}
+        last = max((place for place, node in enumerate(nodes) if node.is_gradient), default=-1)
+        self.trains = last >= 0
+        backward = nodes[: last + 1] if kept else ()  # without saved values, the source's statements tell more
+        factors = [value for node in backward if node.spec.name in PRODUCTS and node.is_gradient for value in node.inputs()[:2]]
+        made = {id(value): value.node for value in map(unshaped, factors) if value.node is not None}
+        self.gradients = {value for value, node in made.items() if node.is_gradient and node.spec.name not in named("ttnn", "truth")}
+        for node in backward:
+            if any(id(value) in self.gradients for value in node.inputs()) or (node.is_gradient and any(map(self.module_of, node.results))):
+                self.gradients.update(map(id, node.results))
+
+    def module_of(self, value: Value) -> str:
+        """The module whose output the value is the gradient of, as it makes the gradient of a weight or a bias of that; "" for others."""
+        for user in users_of(value):
+            for one in user.kept:
+                saved = any(unshaped(other).collection == SAVED for other in user.inputs() if unshaped(other) is not unshaped(value))
+                weighted = value.node is not None and any(unshaped(factor).collection == SAVED for factor in value.node.inputs())  # that of a norm's weight
+                if one.copy.collection == GRADIENTS and (saved if user.spec.name in PRODUCTS else user.spec.name == "ttnn.sum" and not weighted):
+                    return one.copy.key.rpartition(".")[0].rpartition(".")[2]
+        return ""
+
+    def name_of(self, node: Node, saved: Callable[[str], str]) -> str:
+        """What the node's result is the gradient of, "" where unknown. saved: what a saved value is called, by its key."""
+        value = node.results[0]
+        if module := self.module_of(value):
+            return module
+        for one, gradient in self._factors(node):
+            if one.collection == SAVED:  # of a * b: a^T times the result's gradient is that of b
+                other = next((other for _, other in self._partners(one)), None)
+                return saved(self._keys.get(id(unshaped(other)), "")) if other is not None else ""
+            for user in users_of(unshaped(gradient)):  # what the module with this weight read
+                keys = [kept.copy.key for kept in user.kept if kept.copy.collection == GRADIENTS and user.spec.name in PRODUCTS]
+                if any(key.rpartition(".")[0] == one.key.rpartition(".")[0] for key in keys):
+                    return next((saved(copy.key) for other in user.inputs() if (copy := unshaped(other)).collection == SAVED), "")
+        forward = (product for user in users_of(value) for one, _ in self._factors(user) if one.collection == SAVED for product, _ in self._partners(one))
+        return next((role for product in forward if (role := computed_role(product, {}))), "")
+
+    def _factors(self, node: Node) -> Iterator[tuple[Value, Value]]:
+        """(saved value or weight, gradient) of a product."""
+        pair = node.inputs()[:2] if node.spec.name in PRODUCTS else []
+        yield from ((copy, two) for one, two in zip(pair, reversed(pair), strict=True) if (copy := unshaped(one)).key and id(two) in self.gradients)
+
+    def _partners(self, copy: Value) -> Iterator[tuple[Node, Value]]:
+        """Products of the forward pass with the saved value, and what it is multiplied with."""
+        value = self._origins[id(copy)]
+        for user in users_of(unshaped(value)):
+            others = [other for other in user.inputs()[:2] if unshaped(other) is not unshaped(value)]
+            if user.spec.name in PRODUCTS and len(others) == 1:
+                yield user, others[0]

@@ -88,12 +88,14 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
     made: list[model.Function] = []
     called = {function.name for function in functions}
     calls: dict[Hashable, tuple[str, list[model.NumberArgument]]] = {}
-    for cluster in sorted((cluster for found in clusters.values() for cluster in found), key=lambda one: len(one.members[0].said)):  # fewest words first
+    listed = (cluster for found in clusters.values() for cluster in found)
+    for cluster in sorted(listed, key=lambda one: (len(one.members[0].said), len(_inner_modules(one.members[0].function)))):  # fewest words first
         if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
             continue
         first = cluster.members[0]
         telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
-        plain = "_".join([*_inner_modules(first.function), first.function.name])
+        plain = first.function.name
+        telling += [f"{word}_{plain}" for word in _inner_modules(first.function) if not plain.startswith(word)] + _with_kernel(first)
         variables = [f"apply_{plain}"] if plain in taken and plain not in called else []  # a variable has the name, no other function
         name = unique([plain, *telling, *variables], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
@@ -116,6 +118,13 @@ def _inner_modules(function: model.Function) -> list[str]:
     """Modules, from that around all weights, to the first weight: the rest of a batch norm in a convolution's bias is the block's."""
     keys = [value.key[0] for value in read_by(function.body) if isinstance(value, model.WeightRef)]
     return [word for word in str(keys[0]).split(".")[:-1] if word.isidentifier()] if keys else []
+
+
+def _with_kernel(candidate: _Candidate) -> list[str]:
+    """`conv2d_5x5`."""
+    sizes = [value for arg, value in candidate.call.arguments if arg.name == "kernel_size" and isinstance(value, model.Items)]
+    sides = [str(side.value) for size in sizes for side in size.items if isinstance(side, model.Literal)]
+    return [f"{candidate.function.name}_{'x'.join(sides)}"] if sides else []
 
 
 def _called(candidate: _Candidate, name: str, constants: Sequence[model.NumberArgument]) -> model.CallFunction:

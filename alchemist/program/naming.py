@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from alchemist.ir.location import SourceInfo
 from alchemist.ir.op_class import named
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
+from alchemist.ops.matmul import ACTIVATIONS
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
@@ -24,6 +25,8 @@ from alchemist.program.roles import (
     NOT_IN_SOURCE,
     ROLES,
     SPLITTING_HEADS,
+    STATISTICS,
+    STEPS,
     argument_role,
     column_matrix,
     computed_role,
@@ -98,8 +101,9 @@ class Naming(ParameterNames):
         if isinstance(item, CallItem):
             self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
         own = self._own_statements(item)
-        backward = isinstance(item, Node) and count == 1 and of_backward(item)
-        if backward:
+        backward = isinstance(item, Node) and count == 1 and (of_backward(item) or id(item.results[0]) in self._context.flow.gradients)
+        if backward and isinstance(item, Node):
+            out[0] += self._of_gradient(item)
             out[0].append(self._gradient(item.results[0], own[-1] if own else None, self._definition))
         else:
             self._add_targets(item, out, [] if _is_step(item) and any(returned) else own, index, finals, returned)
@@ -135,9 +139,46 @@ class Naming(ParameterNames):
             names[:0] = self._placed_name(item)
             names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
             joined = [JOINED_HEADS] if isinstance(item, Node) and feeds_heads(item) else []
-            kept = [computed_role(item, self._names)] if isinstance(item, Node) and any(one.value is writes(item)[slot] for one in item.kept) else []
-            names += [*kept, *joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
+            names[:0] = self._step_of_training(item, own) if count == 1 else []
+            names += [*joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
+        if isinstance(item, CallItem):
+            for value, names in zip(writes(item), out, strict=True):
+                names[:] = [f"d_{name.removeprefix('d_')}" for name in names if name] if is_gradient(value) else names
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
+
+    def _step_of_training(self, item: Node | CallItem, own: Sequence[Statement]) -> list[str]:
+        """What a backward pass reads again, or what is on the way to that or to the loss, is known by its role."""
+        if not isinstance(item, Node) or of_backward(item) or not self._context.flow.trains:
+            return []
+        if (role := computed_role(item, self._names)) in STEPS:
+            return [role]
+        targets = [name for statement in own for name in statement.targets if "loss" in name]
+        if targets and not item.results[0].type.shape:
+            return targets[:1]
+        users = {id(user): user for user in item.results[0].users}
+        if len(users) == 1 and next(iter(users.values())).spec.name.removeprefix("ttnn.") in ACTIVATIONS and len(item.inputs()) == 2:
+            return ["preactivation"]
+        numbers = item.spec.name in _ARITHMETIC and len(item.inputs()) == 1
+        return [name] if numbers and (name := self._names.get(id(item.inputs()[0]), "")) else []
+
+    def _of_gradient(self, node: Node) -> list[str]:
+        """`d_scores` for the gradient of the scores; a step on the way to one keeps the name of the gradient; `derivative` for a factor without one."""
+        flow, role = self._context.flow, computed_role(node, self._names)
+        if not flow.gradients:
+            return []
+        if id(node.results[0]) not in flow.gradients:
+            called = [self._names.get(id(value), "") for value in node.inputs()]
+            own = [] if node.spec.name in SHAPING else ["rstd" if node.spec.name == "ttnn.rsqrt" else role or "derivative"]
+            return [*own, *called[: len(node.inputs()) == 1], *(f"{name}_{noun_of(node)}" for name in called if name)]
+        if role in STATISTICS:
+            return [role]
+        called = [self._names.get(id(value), "") for value in node.inputs() if id(value) in flow.gradients]
+        called = sorted(filter(None, called), key=lambda name: not name.startswith("d_"))
+        told = flow.name_of(node, lambda key: self._context.saved_names.get(key.partition(UNNAMED)[2], ""))
+        if not told and node.spec.name == "ttnn.multiply" and any(self._names.get(id(value)) == "rstd" for value in node.inputs()):
+            told = "input"  # of the norm
+        summed = node.spec.name == "ttnn.add" and len(called) > 1  # of a residual
+        return [*called[:summed], *([f"d_{told}"] if told else []), *called, *(f"{name}_{noun_of(node)}" for name in called[:1])]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
         """What a function's source calls a result; of a recurrent layer, or of its only one's step, with the layer's number: hidden_layer1."""
@@ -282,7 +323,7 @@ class Naming(ParameterNames):
         noun = noun_of(item)
         bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
         called = [self._names.get(id(value)) or self._context.saved_names.get(value.key.partition(UNNAMED)[2], "") for value in item.inputs()]
-        bases = bases or [name.removesuffix(OF_LAYERS) for name in called if name and name.rstrip("_0123456789") not in self._made_up]
+        bases = bases or [name.removesuffix(OF_LAYERS) for name in called if name and name not in STEPS and name.rstrip("_0123456789") not in self._made_up]
         return [f"{bases[0]}_{noun}"] if bases and bases[0] and not bases[0].endswith(noun) else []
 
     def _placed_name(self, item: Node | CallItem) -> list[str]:

@@ -10,6 +10,7 @@ from alchemist.frontends.base import RECURRENT_CELLS, STATES
 from alchemist.ir.location import Frame
 from alchemist.ir.scopes import weight_path
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads
+from alchemist.program.gradients import Flow, is_gradient
 from alchemist.program.graph import SAVED, Node, TensorType, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Sources, Statement
@@ -37,7 +38,8 @@ class Hint:
 class Context:
     """What all functions of a program share.
 
-    functions: names taken by functions. root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement
+    functions: names taken by functions. flow: what the values of a backward pass are.
+    root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement
     not mentioned. flat: one function for the whole program. tuned: most products have a program config.
     hints: what a function's first call gives its parameters. collections: those that a
     function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program returns in a list, the
@@ -47,6 +49,7 @@ class Context:
 
     sources: Sources
     functions: set[str]
+    flow: Flow
     main_file: str
     typical: TensorType
     root: Definition
@@ -135,6 +138,8 @@ class ParameterNames:
             source = [without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
             likely = [] if unnamed else read
             plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
+            if is_gradient(value) and not definition.takes_weights:
+                first = [f"d_{name.removeprefix('d_')}" for name in (*first, self._context.flow.module_of(value)) if name]
             wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, *self._by_reader(value, named), "tensor"]))
         for read_names, members in together.items():
             # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.

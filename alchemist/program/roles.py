@@ -17,7 +17,7 @@ ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
     "exponential_sum log_probabilities attn_mask attention_sink has_keys index "
-    "at_least at_most above below matches differs both either".split()
+    "count mean_error projection rstd derivative loss preactivation at_least at_most above below matches differs both either".split()
 )
 """Names that `computed_role` and front ends give."""
 COMPARED = {"ge": "at_least", "le": "at_most", "gt": "above", "lt": "below", "eq": "matches", "ne": "differs", "logical_and": "both", "logical_or": "either"}
@@ -32,6 +32,12 @@ SPLITTING_HEADS = (
 """Ops that split one product into query, key and value."""
 JOINED_HEADS = "qkv"
 """What that product is called, whatever the module that computes it."""
+STATISTICS = frozenset("mean mean_error centered squared variance projection".split())
+"""Steps of a norm."""
+STEPS = STATISTICS | frozenset(
+    "scores probabilities row_max shifted exponentials exponential_sum log_total log_probabilities condition count preactivation".split()
+)
+"""Roles that say more of a step that a backward pass reads again than the variable of the whole statement does."""
 NOT_IN_SOURCE = frozenset({"has_keys"})
 """Roles of values that the source has no variable for."""
 _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions", "attention_sink": "attention_sink"}
@@ -63,8 +69,12 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
         found = "condition" if any(user.spec.name == "ttnn.where" and user.inputs()[0] is result for user in result.users) else "mask"
     elif op == "matmul" and _leads_to_softmax(result):
         found = "scores"
-    elif op == "softmax" and any(user.spec.name == "ttnn.matmul" and user.inputs()[0] is result for user in _users(result)):
+    elif op in ("softmax", "where") and _is_softmax(result) and any(_weighs_values(user, result) for user in users_of(result)):
         found = "probabilities"
+    elif op == "exp" and _is_named(inputs[0], names, "log_probabilities"):
+        found = "probabilities"
+    elif op == "sum" and _is_named(inputs[0], names, "mask"):
+        found = "count"
     elif op == "embedding":
         found = "embedded"
     elif op == "pad":
@@ -76,9 +86,9 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
 
 def _of_attention(value: Value) -> str:
     """Whether an attention reads the value as its query, key or value, where a product with several of them is cut."""
-    for user in _users(value):
+    for user in users_of(value):
         inputs = user.inputs()
-        places = [place for place, one in enumerate(inputs[:3]) if _unshaped(one) is value]
+        places = [place for place, one in enumerate(inputs[:3]) if unshaped(one) is value]
         if user.spec.name == "ttnn.scaled_dot_product_attention" and len(places) == 1:
             return ("query", "key", "value")[places[0]]
         if user.spec.name == "ttnn.matmul" and len(inputs) == 2 and len(places) == 1:
@@ -91,9 +101,9 @@ def _of_attention(value: Value) -> str:
 
 def _masks_attention(value: Value) -> bool:
     """Whether attentions read the value, or a form of it, as their mask and nothing else reads it."""
-    users = list(_users(value))
+    users = list(users_of(value))
     masks = [one for user in users for arg, raw in user.arguments if arg.name in _MASKS for one in values_of(raw)]
-    return bool(users) and len(masks) == len(users) and all(_unshaped(mask) is _unshaped(value) for mask in masks)
+    return bool(users) and len(masks) == len(users) and all(unshaped(mask) is unshaped(value) for mask in masks)
 
 
 def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
@@ -106,12 +116,17 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
                 return part
         if inputs[0] is inputs[1]:
             return "squared"
+        if (averaged := _made_by(inputs[0], "mean")) is not None and (product := _made_by(averaged.inputs()[0], "multiply")) is not None:
+            if inputs[1] in product.inputs():
+                return "projection"  # on the normalized vector
         if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
             return "normalized"
         if _is_gate(node, inputs):
             return "gated"
         if any(_is_named(value, names, "mask", "segments") for value in inputs):
             return "masked"
+    if op == "add" and len(inputs) == 2 and _made_by(inputs[0], "mean") is not None and _is_mean_of_centered(inputs[1]):
+        return "mean"
     if op == "subtract" and len(inputs) == 2:
         if _is_named(inputs[0], names, "mask") and _is_named(inputs[1], names, "mask", "zeros"):
             return "segments"  # of rows: those up to an end without those up to the one before
@@ -143,10 +158,12 @@ def _is_gate(node: Node, inputs: Sequence[Value]) -> bool:
 
 def _statistic(node: Node, op: str) -> str:
     result, inputs = node.results[0], node.inputs()
-    if op == "max" and any(user.spec.name == "ttnn.subtract" and _reduces(result, user.inputs()[0], "max") for user in _users(result)):
+    if op == "max" and any(user.spec.name == "ttnn.subtract" and _reduces(result, user.inputs()[0], "max") for user in users_of(result)):
         return "row_max"
-    if op == "exp" and any(user.spec.name in named("ttnn", "reduction") for user in _users(result)):
+    if op == "exp" and any(user.spec.name in named("ttnn", "reduction") for user in users_of(result)):
         return "exponentials"
+    if op == "sum" and (square := _made_by(inputs[0], "multiply")) is not None and all(map(_is_centered, square.inputs())):
+        return "variance"
     if op == "sum" and _made_by(inputs[0], "exp") is not None:
         return "exponential_sum"
     if op == "sum" and (before := _made_by(inputs[0], "matmul")) is not None and not any(value.key for value in before.inputs()[:1]):
@@ -156,6 +173,8 @@ def _statistic(node: Node, op: str) -> str:
     if op == "mean":
         if (before := _made_by(inputs[0], "pow_scalar") or _made_by(inputs[0], "multiply")) is not None and _is_centered(before.inputs()[0]):
             return "variance"
+        if _is_centered(inputs[0]):
+            return "mean_error"
         dims = len(inputs[0].type.shape)
         return "pooled" if dims >= 3 and result.type.shape[-1:] == inputs[0].type.shape[-1:] else "mean"
     exponents = [raw.value for _, raw in node.arguments if isinstance(raw, model.Literal)] if op == "pow_scalar" else []
@@ -184,7 +203,7 @@ def _last(node: Node, name: str) -> int | None:
     return last.value if isinstance(last, model.Literal) and isinstance(last.value, int) else None
 
 
-def _unshaped(value: Value) -> Value:
+def unshaped(value: Value) -> Value:
     while value.node is not None and value.node.spec.name in SHAPING and len(value.node.results) == 1 and value.node.inputs():
         value = value.node.inputs()[0]
     return value
@@ -192,11 +211,11 @@ def _unshaped(value: Value) -> Value:
 
 def _made_by(value: Value, op: str) -> Node | None:
     """The node behind the value's forms, if it is that op."""
-    node = _unshaped(value).node
+    node = unshaped(value).node
     return node if node is not None and node.spec.name == f"ttnn.{op}" else None
 
 
-def _users(value: Value) -> Iterator[Node]:
+def users_of(value: Value) -> Iterator[Node]:
     """Readers of the value and of its forms."""
     pending = [value]
     for one in pending:
@@ -210,7 +229,7 @@ def _users(value: Value) -> Iterator[Node]:
 def _leads_to_softmax(value: Value) -> bool:
     """Whether only scaling and masking stand between the value and a softmax over its last dimension."""
     for _ in range(_MOST_STEPS):
-        users = list({id(user): user for user in value.users}.values())
+        users = [user for user in {id(user): user for user in value.users}.values() if user.spec.name != "ttnn.max"]  # looks for rows without a key
         if len(users) != 1 or len(users[0].results) != 1:
             return False
         if users[0].spec.name == "ttnn.softmax":
@@ -238,7 +257,7 @@ def _is_scores(value: Value) -> bool:
 def _reduces(value: Value, source: Value, op: str) -> bool:
     node = _made_by(value, op)
     if node is not None:
-        return _unshaped(node.inputs()[0]) is _unshaped(source)
+        return unshaped(node.inputs()[0]) is unshaped(source)
     passes = _made_by(value, "add") if op == "mean" else None  # a mean, and the mean of what is left after it
     if passes is None or len(passes.inputs()) != 2:
         return False
@@ -249,12 +268,29 @@ def _reduces(value: Value, source: Value, op: str) -> bool:
 def _takes_off(value: Value, source: Value, mean: Value) -> bool:
     node = _made_by(value, "subtract")
     given = (source, mean)
-    return node is not None and len(node.inputs()) == 2 and all(_unshaped(one) is _unshaped(other) for one, other in zip(node.inputs(), given, strict=True))
+    return node is not None and len(node.inputs()) == 2 and all(unshaped(one) is unshaped(other) for one, other in zip(node.inputs(), given, strict=True))
 
 
 def _is_centered(value: Value) -> bool:
     node = _made_by(value, "subtract")
     return node is not None and len(node.inputs()) == 2 and _reduces(node.inputs()[1], node.inputs()[0], "mean")
+
+
+def _is_mean_of_centered(value: Value) -> bool:
+    node = _made_by(value, "mean")
+    return node is not None and _is_centered(node.inputs()[0])
+
+
+def _weighs_values(user: Node, probabilities: Value) -> bool:
+    """Whether it multiplies the probabilities with values, perhaps after setting those of some rows to zero."""
+    first = user.spec.name == "ttnn.matmul" and unshaped(user.inputs()[0]) is unshaped(probabilities)
+    return first or (user.spec.name == "ttnn.where" and any(_weighs_values(one, user.results[0]) for one in users_of(user.results[0])))
+
+
+def _is_softmax(value: Value) -> bool:
+    """Whether it is a softmax's result, perhaps with zeros in some rows."""
+    node = unshaped(value).node
+    return node is not None and (node.spec.name == "ttnn.softmax" or (node.spec.name == "ttnn.where" and any(map(_is_softmax, node.inputs()[1:]))))
 
 
 def value_name(node: Node) -> str:
@@ -282,7 +318,7 @@ def noun_of(node: Node) -> str:
 
 def feeds_heads(node: Node) -> bool:
     """Whether the op's result, or a form of it, is query, key and value beside each other."""
-    users = list(_users(node.results[0])) if len(node.results) == 1 else []
+    users = list(users_of(node.results[0])) if len(node.results) == 1 else []
     return bool(users) and all(user.spec.target in SPLITTING_HEADS and len(user.inputs()) == 1 for user in users)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from alchemist.ir.location import Frame, SourceInfo
-from alchemist.ir.scopes import chain_of_source, is_library
+from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import PRODUCTS, RESHARD, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
@@ -16,10 +16,10 @@ from alchemist.program.graph import Kept, Node, Raw, TensorType, Value, map_raw,
 from alchemist.program.kept import UNNAMED
 from alchemist.program.loops import element_name, is_counted
 from alchemist.program.model_source import Sources
-from alchemist.program.names import unique
+from alchemist.program.names import identifier, unique
 from alchemist.program.naming import Naming
 from alchemist.program.parameter_names import Context, Hint
-from alchemist.program.roles import explanation, fused, noun_of
+from alchemist.program.roles import STATISTICS, computed_role, explanation, fused, noun_of
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 from alchemist.program.text import note_lines
@@ -321,9 +321,15 @@ class Body(Naming):
             return
         alike = f"{number.rpartition('/')[0]}/"
         taken = {name for other, name in self._context.saved_names.items() if other.startswith(alike)}
-        name = self._names[id(one.value)]
-        words = [f"{name}_{noun_of(one.value.node)}"] if one.value.node is not None else []
-        self._context.saved_names[number] = unique([name, *words], lambda candidate: candidate not in taken)
+        name, node = self._names[id(one.value)], one.value.node
+        assert node is not None
+        leaf = next((info.scopes[-1] for info in reversed(node.sources) if info.scopes and is_library(info.scopes[-1].class_name)), None)
+        module = identifier(weight_path(leaf.path).rpartition(".")[2]) if leaf is not None else ""
+        step = name if name in STATISTICS else computed_role(node, self._names) or noun_of(node)
+        if node.spec.name in SHAPING and node.inputs():  # another form of a value, without a variable
+            name = self._names.get(id(node.inputs()[0]), name)
+        words = [f"{module}_{step}"] if module and step in (*STATISTICS, "normalized") else []
+        self._context.saved_names[number] = unique([*words, name, f"{name}_{noun_of(node)}"], lambda candidate: candidate not in taken)
 
     def _statement(self, item: Node | CallItem) -> model.Statement:
         self._taken = {id(value) for value in frees(item) if value.collection != "weights" and reads(item).count(value) == 1}

@@ -33,7 +33,12 @@ CASES: dict[str, tuple[dict[str, tuple[str, str]], dict[str, str]]] = {  # funct
             "block_3": ("stages.1.layers.0 stages.2.layers.0", "shortcut.weight"),
             "block_4": ("stages.1.layers.1 stages.2.layers.2", ""),
         },
-        {"block": "block_stage_0", "block_2": "block_stage_0_and_3", "block_3": "block_stage_1_and_2_shortcut", "block_4": "block_stage_1_and_2"},
+        {
+            "block": "block_shortcut_stage_0",
+            "block_2": "block_stage_0_and_3",
+            "block_3": "block_shortcut",
+            "block_4": "block_stage_1_and_2",
+        },
     ),
     "attributes": ({"layer": ("encoder.layers.0", ""), "layer_2": ("decoder.layers.0", "")}, {"layer": "layer_encoder", "layer_2": "layer_decoder"}),
     "nothing tells them apart": ({"layer": ("layers.0 layers.2", ""), "layer_2": ("layers.1 layers.3", "")}, {}),

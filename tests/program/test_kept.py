@@ -77,6 +77,14 @@ def test_gradients_of_what_one_statement_unpacks(files: dict[str, str]) -> None:
     assert joined == "d_q, d_k, d_v"
 
 
+def test_steps_of_the_backward_pass_are_called_after_what_they_are_gradients_of(files: dict[str, str]) -> None:
+    """Of a product: the other factor's. What depends on no gradient is a factor of a derivative."""
+    bodies = {name: files["main.py"].partition(f"def {name}_backward")[2].partition("\ndef ")[0] for name in ("causal_self_attention", "feed_forward")}
+    products = re.findall(r"(\w+) = ttnn\.matmul\(", bodies["causal_self_attention"])
+    assert sorted(products) == ["d_k", "d_probabilities", "d_q", "d_v"]
+    assert re.search(r"d_fc = ttnn\.multiply\(d_proj, derivative", bodies["feed_forward"])
+
+
 def test_what_is_saved_is_taken_once(files: dict[str, str]) -> None:
     """By the name that the variable has; what a second module of the class saves is called alike."""
     text = files["main.py"]

@@ -28,7 +28,7 @@ from alchemist.program.roles import ROLES as COMPUTED
 from alchemist.program.walk import bound_by
 
 ROLES = COMPUTED.union(
-    "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates loss device residual".split(),
+    "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates device residual saved outputs updated".split(),
     COLUMN_MATRICES,
     (f"{part}_rows" for part in TABLE_PARTS),
     ["_and_".join(TABLE_PARTS[:2])],

@@ -162,7 +162,11 @@ def _numbered(program: model.Program, known: set[str]) -> list[str]:
     found = [constant.name for constant in program.constants if _NUMBERED.search(constant.name)]
     for function in program.functions:
         made = {parameter.name for parameter in function.parameters} | {name for one in model.statements(function.body) for name in bound_by(one)}
-        found += [f"{function.name}: {name}" for name in sorted(made - known) if _NUMBERED.search(name) or name.partition("_")[0] in ORDINALS]
+        found += [
+            f"{function.name}: {name}"
+            for name in sorted(made)
+            if not {name, name.removeprefix("d_")} & known and (_NUMBERED.search(name) or name.partition("_")[0] in ORDINALS)
+        ]
         if _NUMBERED.search(function.name) and _NUMBERED.sub("", function.name) in {
             other.name for other in program.functions
         }:  # `lstm_cell_2` beside `lstm_cell`; `layer_2` is a place
