@@ -111,7 +111,17 @@ TTIR_STAGES = (
     ),
     Stage(
         "fuse",
-        ("fuse-patterns", "turned-products", "fuse-attention", "merge-reductions", "sums-of-rows", "plain-indices", "kept-dims", "cut-residuals"),
+        (
+            "fuse-patterns",
+            "turned-products",
+            "fuse-attention",
+            "merge-reductions",
+            "sums-of-rows",
+            "plain-indices",
+            "unsorted-factors",
+            "kept-dims",
+            "cut-residuals",
+        ),
         "activations, norms, softmax and attention are one op each; no reduction of a reduction",
     ),
     Stage(
