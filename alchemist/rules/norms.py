@@ -81,7 +81,7 @@ exponent = Op("exp", x - (peak | Op("maximum", peak, -math.inf)))  # jax guards 
 total = Reduce("sum", exponent, "dims") | Op("typecast", Reduce("sum", Op("typecast", exponent), "dims"))  # jax sums bfloat16 in float32
 
 
-narrow = Exact("typecast", x, name="narrow") | Exact("softmax", x, name="narrow")
+narrow = Exact("typecast", x, name="narrow") | Exact("softmax", x, name="narrow") | Exact("div", x, V("divisor"), name="narrow")
 compared = narrow | Exact("typecast", narrow)
 
 
@@ -90,8 +90,9 @@ def _is_nan(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
     x, op = Value(b, bound["x"]), bound["narrow"]
     if element_type(op.results[0]) != "bf16" or (op.name == "ttir.typecast" and x.of != "f32"):
         return None
-    if op.name == "ttir.typecast":
-        return x.op("ne", x).ssa
+    if op.name != "ttir.softmax":
+        wide = x if op.name == "ttir.typecast" else x.cast("f32") / Value(b, bound["divisor"]).cast("f32")
+        return wide.op("ne", wide).ssa
     peak = x.reduce("max", [access.attr(op, "dimension") % len(x.shape)])  # -inf where all of a row is masked
     return peak.op("abs").op("eq", math.inf).broadcast(*x.shape).ssa
 

@@ -133,7 +133,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "losses of selected rows": (
         lambda x, t, r: (F.cross_entropy(x[r], t[r]), F.nll_loss(x[r].log_softmax(-1), t[r]), (x.argmax(-1)[r] == t[r]).float().mean()),
         (X, CLASSES, ROWS)),
-    "covariance": (lambda x: (torch.cov(x), torch.corrcoef(x), x[0].cov(correction=0)), (X,)),
+    "covariance": (lambda x: (torch.cov(x), torch.corrcoef(x), x[0].cov(correction=0), torch.cov(x.int())), (X,)),
+    "pairs and an assertion": (lambda x: (torch._assert(x.sum() < 99, "large"), torch.combinations(x[0]))[1], (X,)),
     "whole numbers": (
         lambda i: (i.nanmedian(), torch.addbmm(i, i[None], i[None], beta=2, alpha=3), torch.bitwise_left_shift(1, i.abs()), i >> i.abs(),
                    i.scatter_reduce(0, i.abs() % 2, i, "mean")), (torch.arange(-4, 5).reshape(3, 3),)),

@@ -87,6 +87,11 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         build(lambda g, x: g("ne", y := g("typecast", g("softmax", x, of="bf16", dimension=2, numericStable=True)), y, of="i1"), ((2, 4, 64), "bf16", "input")),
         ["max", "abs", "full", "eq", "broadcast"],
     ),
+    "isnan of a quotient in bfloat16": (
+        "fuse-patterns",
+        build(lambda g, x, y: g("ne", z := g("div", x, y, of="bf16"), z, of="i1"), *[((2, 4, 64), "bf16", "input")] * 2),
+        ["typecast", "typecast", "div", "ne"],
+    ),
     "isnan of a value rounded to bfloat16": (
         "fuse-patterns",
         build(lambda g, x: g("ne", y := g("typecast", g("exp", x), of="bf16"), y, of="i1"), X),

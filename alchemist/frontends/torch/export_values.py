@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -174,8 +175,10 @@ class _Calls(TorchFunctionMode):  # type: ignore[misc]
             args = (args[0], self._with_places(_with_one_of(args[1])))
         if func in _SHIFTS and args[0].dtype is torch.bool:
             args = (args[0].to(torch.result_type(*args[:2])), *args[1:])
-        if func in _STATISTICS and not {"fweights", "aweights"} & set(kwargs):
-            return _STATISTICS[func](*args, **kwargs)
+        if func in _COMPOSED and not {"fweights", "aweights"} & set(kwargs):
+            return _COMPOSED[func](*args, **kwargs)
+        if func is torch._assert and isinstance(args[0], torch.Tensor):  # it branches on a value
+            return torch._assert_async(args[0], "")
         result = self._known_shape(func, args, kwargs)
         if result is None:
             result = func(*args, **kwargs)
@@ -244,7 +247,16 @@ def _correlation(x: torch.Tensor) -> torch.Tensor:
     return (covariance / deviation[:, None] / deviation[None]).clamp(-1, 1)
 
 
-_STATISTICS = {torch.cov: _covariance, torch.Tensor.cov: _covariance, torch.corrcoef: _correlation, torch.Tensor.corrcoef: _correlation}
+def _combinations(x: torch.Tensor, r: int = 2, with_replacement: bool = False) -> torch.Tensor:
+    """torch.combinations; its own code selects by a mask, whose count torch.export does not know."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    return x[torch.tensor(list(choose(range(x.shape[0]), r)))]
+
+
+_COMPOSED = {
+    torch.cov: _covariance, torch.Tensor.cov: _covariance, torch.corrcoef: _correlation, torch.Tensor.corrcoef: _correlation,
+    torch.combinations: _combinations,
+}  # fmt: skip
 
 
 def _is_place(index: Any) -> bool:
