@@ -111,11 +111,8 @@ def search(
         if len(following) > beam:
             following = dict(sorted(following.items(), key=lambda item: item[1].rank)[:beam])
         states = following
-    finished = [(path.ns + cost, path) for state, path in states.items() if (cost := _return(graph, dict(state), moves)) is not None]
-    if not finished:
-        return None
-    ns, best = min(finished, key=lambda pair: (pair[0] - pair[1].ns + pair[1].rank[0],) if policy == "time" else pair[1].rank)
-    plan = Plan(ns)
+    best = min(states.values(), key=lambda path: path.rank)
+    plan = Plan(best.ns)
     for number in range(len(graph.steps) - 1, -1, -1):
         if best.taken is not None:
             plan.taken[number] = best.taken
@@ -128,7 +125,7 @@ class _Sizes:
     """Cached L1 bytes per core and move prices of the graph's values, by index: the search needs few of them, but very often."""
 
     def __init__(self, graph: Forward, cores: int) -> None:
-        self._graph, self._cores = graph, cores
+        self._graph, self._cores, self._returned = graph, cores, frozenset(graph.returned)
         self._bytes: dict[tuple[int, Memory], int] = {}
         self._moves: dict[tuple[int, Memory, Memory], float | None] = {}
 
@@ -148,6 +145,19 @@ class _Sizes:
             self._moves[key] = moves.ns(spec_of(self._graph.values[place], source), to)
         return self._moves[key]
 
+    def back_ns(self, step: Step, leaves: Memory, moves: Moves) -> float | None:
+        """What moving the step's program outputs to DRAM will cost; None where one cannot be moved.
+
+        Counted where they are made: a beam that sees it only at the end has dropped every path that made an output in DRAM.
+        """
+        total = 0.0
+        for place in self._returned.intersection(step.results) if leaves != DRAM else ():
+            cost = self.move(place, leaves, DRAM, moves)
+            if cost is None:
+                return None
+            total += cost + (RESHARD_NS if cost else 0.0)
+        return total
+
 
 def _score(step: Step, memories: Mapping[int, Memory], decision: Taken | None, cores: int) -> tuple[float, ...]:
     """tt-mlir's rule for a choice, in its order: L1, sharded, few bytes from DRAM, no moves, many cores, little L1 for the result."""
@@ -166,24 +176,14 @@ def _dram_ns(graph: Forward, step: Step, decision: Taken | None) -> float:
     return IN_DRAM_NS if in_dram else 0.0
 
 
-def _return(graph: Forward, memories: Mapping[int, Memory], moves: Moves) -> float | None:
-    """The cost of moving the results to DRAM."""
-    total = 0.0
-    for place in graph.returned:
-        cost = moves.ns(spec_of(graph.values[place], memories[place]), DRAM)
-        if cost is None:
-            return None
-        total += cost + (RESHARD_NS if cost else 0.0)
-    return total
-
-
 def _ways(
     number: int, step: Step, choices: Sequence[Choice], moves: Moves, room: float, sizes: _Sizes, barred: frozenset[int]
 ) -> Callable[[Mapping[int, Memory]], list[tuple[Any, float]]]:
     """A function from a state to the possible decisions for a step, each with its time."""
     operands = {place for _, place in step.operands}
     dying = {place for place in operands if sizes.ends_at(place, number) and sum(place == other for _, other in step.operands) == 1}
-    offers = [(choice, choice.ns) for choice in choices if choice.leaves == DRAM or not barred.intersection(step.results)]
+    allowed = [choice for choice in choices if choice.leaves == DRAM or not barred.intersection(step.results)]
+    offers = [(choice, choice.ns + back_ns) for choice in allowed if (back_ns := sizes.back_ns(step, choice.leaves, moves)) is not None]
 
     def ways(memories: Mapping[int, Memory]) -> list[tuple[Any, float]]:
         if not choices:  # without choices, it reads DRAM
