@@ -62,7 +62,7 @@ class Pooler(nn.Module):
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         first_token = hidden[:, 0]
         pooled = self.dense(first_token)
-        return torch.tanh(pooled)
+        return torch.sigmoid(pooled)
 
 
 class Reader(nn.Module):
