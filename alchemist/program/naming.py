@@ -396,7 +396,9 @@ class Naming(ParameterNames):
         if isinstance(item, CallItem):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
-            return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
+            number = item.path.rpartition(".")[2]  # of several elements of a list: `down`, `down_1`
+            places = [f"{attribute}_{number}"] if attribute and number.isdigit() else []
+            return [*names, *places, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
         if own := self._of_gates(item) or table_part(item):
             return [own], []
         module: list[str] = []

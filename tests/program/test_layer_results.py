@@ -81,7 +81,7 @@ def test_inputs_of_layers_are_a_list_with_the_first() -> None:
 def test_cpp_returns_vectors() -> None:
     files = emit_cpp.emit(program("cpp", states=True))
     assert "std::tuple<Tensor, std::vector<Tensor>> net(" in files["model.cpp"]
-    assert "ttnn::Tensor states_1;  // states.1, [32, 32] float32" in files["model.hpp"]
+    assert "std::vector<ttnn::Tensor> states;" in files["model.hpp"]
 
 
 @pytest.mark.parametrize(

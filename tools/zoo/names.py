@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from alchemist.errors import UserError
@@ -84,6 +85,8 @@ def words_of(result: FrontendResult) -> set[str]:
     found |= {snake_case(_NUMBER.sub("", word)) for argument in result.arguments for word in argument.name.split(".")}  # flax's `Dense_0` is dense
     found |= {identifier(f"{words[0]}_{words[-1]}") for argument in result.arguments if len(words := argument.name.split(".")) > 2}
     found |= {identifier("_".join(argument.name.split(".")[-2:])) for argument in result.arguments}
+    paths = [argument.name.split(".") for argument in result.arguments]
+    found |= {f"{word}_{place}" for words in paths for word, place in pairwise(words) if place.isdigit()}  # `down.1`
     found |= {output.name for output in result.outputs} | {word for output in result.outputs for word in output.name.split(".")}
     return {identifier(word) for word in found if word}
 
