@@ -81,7 +81,7 @@ def _bytes_per_core(image: SSAValue) -> int | None:
     layout, dims = layout_of(image.type), shape(image)
     if layout is None or layout.page != "tile" or layout.buffer != "dram" or layout.is_sharded or layout.dtype not in _BYTES:
         return None
-    rows, columns = (-(-size // TILE_EDGE) for size in dims[-2:])
+    rows, columns = (-(-size // TILE_EDGE) for size in (1, 1, *dims)[-2:])
     tiles = math.prod(dims[:-2]) * rows * columns
     return -(-tiles // FEWEST_CORES) * TILE_EDGE**2 * _BYTES[layout.dtype]
 

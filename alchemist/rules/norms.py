@@ -13,6 +13,7 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.edit import defining
 from alchemist.ir.value import Value
+from alchemist.ops.constants import number
 from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import LAST, NEAR, Exact, Like, Maybe, Num, Once, Op, Pattern, Reduce, Seen, V, Vector
 
@@ -81,7 +82,8 @@ exponent = Op("exp", x - (peak | Op("maximum", peak, -math.inf)))  # jax guards 
 total = Reduce("sum", exponent, "dims") | Op("typecast", Reduce("sum", Op("typecast", exponent), "dims"))  # jax sums bfloat16 in float32
 
 
-narrow = Exact("typecast", x, name="narrow") | Exact("softmax", x, name="narrow") | Exact("div", x, V("divisor"), name="narrow")
+selected = Exact("where", V("mask"), V("chosen"), x, name="narrow")
+narrow = Exact("typecast", x, name="narrow") | Exact("softmax", x, name="narrow") | Exact("div", x, V("divisor"), name="narrow") | selected
 compared = narrow | Exact("typecast", narrow)
 
 
@@ -90,6 +92,14 @@ def _is_nan(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
     x, op = Value(b, bound["x"]), bound["narrow"]
     if element_type(op.results[0]) != "bf16" or (op.name == "ttir.typecast" and x.of != "f32"):
         return None
+    if op.name == "ttir.where":
+        mask, fills = Value(b, bound["mask"]), [number(bound[name]) for name in ("chosen", "x")]
+        is_nan = [fill is not None and math.isnan(fill) for fill in fills]
+        if mask.of != "i1" or is_nan[0] == is_nan[1]:
+            return None
+        dims = shape(op.results[0])
+        mask = mask.reshape(*[1] * (len(dims) - len(mask.shape)), *mask.shape).broadcast(*dims)
+        return mask.op("logical_or", x.op("ne", x)).ssa if is_nan[0] else mask.op("logical_not").ssa
     if op.name != "ttir.softmax":
         wide = x if op.name == "ttir.typecast" else x.cast("f32") / Value(b, bound["divisor"]).cast("f32")
         return wide.op("ne", wide).ssa

@@ -176,6 +176,7 @@ WINDOWS: list[Case] = [
     ("integers", lambda x: pool(x, 0, lax.add, (2,), (1,), "VALID"), (jnp.arange(8),)),
     ("of one place", lambda x: pool(x, 0.0, lax.add, (1, 1, 1, 1), (1, 1, 1, 1), "VALID"), (IMAGE,)),
     ("smallest", lambda x: pool(x, jnp.inf, lax.min, (1, 2, 3, 1), (1, 2, 1, 1), "SAME"), (IMAGE,)),
+    ("of vectors", lambda x: (jnp.polyval(jnp.array([1.0, 2.0, 3.0]), x), jnp.convolve(x, jnp.array([1.0, 2.0]), mode="same")), (jnp.arange(5.0),)),
     ("cropped", lambda x, w: conv(x, w, (1, 1), ((-1, 2), (0, -2))), (IMAGE, KERNEL)),
     ("transposed with groups", lambda x: conv(x, KERNEL[:, :, :2], (1, 1), ((2, 1), (1, 2)), lhs_dilation=(2, 2), feature_group_count=2), (IMAGE,)),
     ("transposed with dilation", lambda x: conv(x, KERNEL, (1, 1), ((3, 4), (4, 4)), lhs_dilation=(2, 3), rhs_dilation=(2, 2)), (IMAGE,)),

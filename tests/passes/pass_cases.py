@@ -92,6 +92,15 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         build(lambda g, x, y: g("ne", z := g("div", x, y, of="bf16"), z, of="i1"), *[((2, 4, 64), "bf16", "input")] * 2),
         ["typecast", "typecast", "div", "ne"],
     ),
+    "isnan of a value masked by NaN in bfloat16": (
+        "fuse-patterns",
+        build(
+            lambda g, m, x: g("ne", y := g("where", m, x, g.number(float("nan"), (1, 1, 1), "bf16"), out=(2, 4, 64), of="bf16"), y, out=(2, 4, 64), of="i1"),
+            ((4, 64), "i1", "input"),
+            ((2, 4, 64), "bf16", "input"),
+        ),
+        ["reshape", "broadcast", "logical_not"],
+    ),
     "isnan of a value rounded to bfloat16": (
         "fuse-patterns",
         build(lambda g, x: g("ne", y := g("typecast", g("exp", x), of="bf16"), y, of="i1"), X),

@@ -386,6 +386,8 @@ def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 @recipe("aten.nan_to_num.default")
 def nan_to_num(x: torch.Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> torch.Tensor:
+    if not x.dtype.is_floating_point:
+        return x * 1
     info = torch.finfo(x.dtype)
     x = torch.where(torch.isnan(x), 0.0 if nan is None else nan, x)
     return torch.clamp(x, info.min if neginf is None else neginf, info.max if posinf is None else posinf)
