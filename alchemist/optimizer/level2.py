@@ -25,7 +25,7 @@ from alchemist.optimizer.choose import FAMILIES, key_of
 from alchemist.optimizer.graph import DRAM, L1, Forward, Step, ends_of, forward_of, l1_bytes, may_share
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices
-from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
+from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, fastest_consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
 from alchemist.optimizer.stream import MORE_CORES, is_wide, weight_may_move, widths
 from alchemist.optimizer.windows import blocks_of, halo_stays
@@ -171,19 +171,24 @@ def _fitting(
         say(f"searching, plan {attempt + 1}")
         left = {number: slack[group] for number, group in groups.items() if group in slack}
 
-        def run(fixed: Mapping[int, Choice], required: Mapping[int, Memory], barred: frozenset[int] = barred, left: Mapping[int, int] = left) -> Plan | None:
+        def run(
+            fixed: Mapping[int, Choice],
+            required: Mapping[int, Memory],
+            in_dram: frozenset[int],
+            barred: frozenset[int] = barred,
+            left: Mapping[int, int] = left,
+        ) -> Plan | None:
             allowed = {number: [fixed[number]] if number in fixed else listed for number, listed in options.items()}
             for number, memory in required.items():
                 allowed[number] = _leaving(graph, number, allowed[number], memory, moves)
                 if not allowed[number]:
                     return None
             freed = {place_ for number in required for place_ in graph.steps[number].results}
-            return search(graph, allowed, machine, moves, cap, barred - freed, policy, left, must_move)
+            return search(graph, allowed, machine, moves, cap, (barred | in_dram) - freed, policy, left, must_move)
 
-        plan = run({}, {})
+        plan = fastest_consistent(graph, groups, run)
         if plan is None:
             return None
-        plan = consistent(plan, graph, groups, run)
         plan.packed = frozenset(number for number in packed if _is_packable(graph, plan, number))
         done = replay(graph, plan, machine, l1_small_bytes)
         while done.ns is None and policy == "time":

@@ -216,6 +216,31 @@ def _ways(
 
 Run = Callable[[Mapping[int, Choice], Mapping[int, Memory]], Plan | None]
 """A search with some steps' choices fixed, and with readers of some steps finding the results in given memories."""
+RunInDram = Callable[[Mapping[int, Choice], Mapping[int, Memory], frozenset[int]], Plan | None]
+"""The same, with results that must be in DRAM."""
+
+
+def fastest_consistent(graph: Forward, groups: Mapping[int, Any], run: RunInDram) -> Plan | None:
+    """The fastest plan with equal choices in equal layers.
+
+    Equal layers leave their results in one memory. If that is L1, a result of the last layer that the program returns is moved to DRAM: then the
+    plan in which all of these layers leave it in DRAM is tried too.
+    """
+
+    def found(in_dram: frozenset[int]) -> Plan | None:
+        plan = run({}, {}, in_dram)
+        return plan if plan is None else consistent(plan, graph, groups, lambda fixed, required: run(fixed, required, in_dram))
+
+    plan = found(frozenset())
+    moved = {groups.get(number) for number, taken in (plan.taken if plan else {}).items() if taken.choice.leaves != DRAM and _is_returned(graph, number)}
+    layers = [number for number in range(len(graph.steps)) if number in groups and groups[number] in moved]
+    results = frozenset(place for number in layers for place in graph.steps[number].results)
+    other = found(results) if any(not _is_returned(graph, number) for number in layers) else None
+    return min((each for each in (plan, other) if each is not None), key=lambda each: each.ns, default=None)
+
+
+def _is_returned(graph: Forward, number: int) -> bool:
+    return any(place in graph.returned for place in graph.steps[number].results)
 
 
 def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) -> Plan:

@@ -19,9 +19,9 @@ from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import TTNNLayout
 from alchemist.ir.location import set_source
 from alchemist.optimizer.apply import _in_module_of, layout_in
-from alchemist.optimizer.graph import DRAM, ends_of, forward_of, scopes_of
+from alchemist.optimizer.graph import DRAM, L1, ends_of, forward_of, scopes_of
 from alchemist.optimizer.machine import machine
-from alchemist.optimizer.search import Plan, Taken, consistent
+from alchemist.optimizer.search import Plan, Taken, consistent, fastest_consistent
 from alchemist.optimizer.sharded import block as block_shards
 from alchemist.optimizer.sharded import memories
 from alchemist.options import CompilerOptions
@@ -200,6 +200,21 @@ def test_what_was_alike_may_follow_what_was_not(agrees: bool, wanted_ns: float) 
     graph: Any = SimpleNamespace(makers=dict, steps=[SimpleNamespace(operands=())] * 4)
     groups = {0: "cast", 1: "cast", 2: "attention", 3: "attention"}
     assert consistent(plan_of(4.0, in_dram, in_l1, of_both, of_both), graph, groups, run).ns == wanted_ns
+
+
+@pytest.mark.parametrize(("ns_in_dram", "wanted_ns"), [(4.0, 4.0), (6.0, 5.0)])
+def test_layers_leave_a_program_output_in_dram_where_that_is_faster(ns_in_dram: float, wanted_ns: float) -> None:
+    """In L1, as the layers between, the last layer's result would be moved to DRAM at the end."""
+    barred: list[frozenset[int]] = []
+
+    def run(_fixed: Mapping[int, Any], _required: Mapping[int, Any], in_dram: frozenset[int]) -> Plan:
+        barred.append(in_dram)
+        choice: Any = SimpleNamespace(operands=(), leaves=DRAM if in_dram else L1)
+        return Plan(ns_in_dram if in_dram else 5.0, {0: Taken(choice, ()), 1: Taken(choice, ())})
+
+    graph: Any = SimpleNamespace(makers=dict, returned=[11], steps=[SimpleNamespace(operands=(), results=(place,)) for place in (10, 11)])
+    plan = fastest_consistent(graph, {0: "layer", 1: "layer"}, run)
+    assert plan is not None and plan.ns == wanted_ns and barred == [frozenset(), {10, 11}]
 
 
 def test_an_output_is_moved_within_its_module() -> None:

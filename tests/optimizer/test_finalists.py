@@ -13,7 +13,7 @@ from ttnn_shim.queries import Memory
 
 from alchemist.errors import OptionError
 from alchemist.ir.edit import functions, is_const_eval
-from alchemist.optimizer import level2
+from alchemist.optimizer import level2, search
 from alchemist.optimizer.finalists import Timed, beside_level_0, timed
 from alchemist.optimizer.graph import DRAM, L1, Forward
 from alchemist.optimizer.level2 import Plan, Replayed
@@ -73,7 +73,7 @@ def test_a_broken_promise_is_not_emitted(text: str, pick: Any, reason: str, monk
     """A search and a replay that see neither time nor room: the next finalist is taken, at last level 0, and the decision file says so."""
     before = ns_of(lowered(text)).ns
     monkeypatch.setattr(level2, "search", misled(pick))
-    monkeypatch.setattr(level2, "consistent", lambda plan, *_: plan)
+    monkeypatch.setattr(search, "consistent", lambda plan, *_: plan)
     monkeypatch.setattr(level2, "replay", lambda graph, plan, *_: Replayed(1.0 if plan.taken else 2.0))
     after = ns_of(lowered(text, optimization_level=2))
     assert before is not None and after.ns is not None and after.ns <= before, after.error
@@ -84,7 +84,7 @@ def test_a_broken_promise_is_not_emitted(text: str, pick: Any, reason: str, monk
 def test_refused_overrides_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     text = re.sub(r"(%[es]\d+ = .*)", r'\1 loc("value")', many_alive())
     monkeypatch.setattr(level2, "search", misled(in_l1))
-    monkeypatch.setattr(level2, "consistent", lambda plan, *_: plan)
+    monkeypatch.setattr(search, "consistent", lambda plan, *_: plan)
     monkeypatch.setattr(level2, "replay", lambda *_: Replayed(1.0))
     with pytest.raises(OptionError, match="refuses the program with these overrides"):
         lowered(text, optimization_level=2, override_output_layout="value*=l1")
