@@ -87,19 +87,23 @@ narrow = Exact("typecast", x, name="narrow") | Exact("softmax", x, name="narrow"
 compared = narrow | Exact("typecast", narrow)
 
 
+def _is_masked_by_nan(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
+    x, mask, dims = Value(b, bound["x"]), Value(b, bound["mask"]), shape(bound["narrow"].results[0])
+    fills = [number(bound[name]) for name in ("chosen", "x")]
+    is_nan = [fill is not None and math.isnan(fill) for fill in fills]
+    if mask.of != "i1" or is_nan[0] == is_nan[1]:
+        return None
+    mask = mask.reshape(*[1] * (len(dims) - len(mask.shape)), *mask.shape).broadcast(*dims)
+    return mask.op("logical_or", x.op("ne", x)).ssa if is_nan[0] else mask.op("logical_not").ssa
+
+
 def _is_nan(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
     """isnan of a bfloat16 value from what it is computed of: TT-NN stores NaN as infinity in bfloat16."""
     x, op = Value(b, bound["x"]), bound["narrow"]
     if element_type(op.results[0]) != "bf16" or (op.name == "ttir.typecast" and x.of != "f32"):
         return None
     if op.name == "ttir.where":
-        mask, fills = Value(b, bound["mask"]), [number(bound[name]) for name in ("chosen", "x")]
-        is_nan = [fill is not None and math.isnan(fill) for fill in fills]
-        if mask.of != "i1" or is_nan[0] == is_nan[1]:
-            return None
-        dims = shape(op.results[0])
-        mask = mask.reshape(*[1] * (len(dims) - len(mask.shape)), *mask.shape).broadcast(*dims)
-        return mask.op("logical_or", x.op("ne", x)).ssa if is_nan[0] else mask.op("logical_not").ssa
+        return _is_masked_by_nan(b, bound)
     if op.name != "ttir.softmax":
         wide = x if op.name == "ttir.typecast" else x.cast("f32") / Value(b, bound["divisor"]).cast("f32")
         return wide.op("ne", wide).ssa
