@@ -189,6 +189,8 @@ def scatter_add(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor) 
 
 @rule("aten.scatter_reduce.two")
 def scatter_reduce(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    if x.dtype == torch.bool:
+        raise Unsupported("scatter_reduce of booleans: convert them with .int() first")
     if reduce == "mean":
         hits = _scatter(c, c.full(x.shape, 0, x.dtype), dim, index, c.full(index.shape, 1, x.dtype), "sum")
         if include_self:
