@@ -38,6 +38,8 @@ MOST_SLACK = 0.3
 LEAST_SLACK = 1 << 15
 LEAST_SHARE = 0.0005
 """Least total gain of the program configs of equal ops, relative to level 0's time: each config is a dozen lines of the program."""
+CROWDED = 2.0
+"""A product that takes so many times its price has another config than was priced; moves of its operands are less."""
 MOST_PACKED = 3
 """Limit of tensors that the search tries to reallocate when it runs out of memory."""
 
@@ -166,7 +168,8 @@ def _fitting(
     groups = {number: (_group(step.op), tuple(index for index, _ in step.operands), _overwritten(step)) for number, step in enumerate(graph.steps)}
     barred: frozenset[int] = frozenset()
     packed: set[int] = set()  # steps whose results are reallocated
-    slack: dict[Any, int] = {}  # by group: L1 that its steps must leave free, lost to fragmentation
+    slack: dict[Any, int] = {}  # by group: L1 that its steps must leave free, lost to fragmentation or for the library's default config
+    found: list[Placed] = []
     for attempt in range(MOST_REPLAYS):
         say(f"searching, plan {attempt + 1}")
         left = {number: slack[group] for number, group in groups.items() if group in slack}
@@ -201,16 +204,21 @@ def _fitting(
         if done.ns is not None:
             if policy == "time" and not must_move:
                 plan, done = _without_moves(graph, plan, done, groups, options, machine, l1_small_bytes)
-            return Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes)
+            found.append(Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes))
+            alone = {groups[number]: int(cap * machine.l1_bytes) - plan.taken[number].choice.own_bytes for number in done.crowded}
+            if policy != "time" or all(slack.get(group, 0) >= free for group, free in alone.items()):
+                break
+            slack |= alone
+            continue
         group = groups.get(done.failed)
         if group is not None and policy == "time" and slack.get(group, 0) < MOST_SLACK * machine.l1_bytes:
             slack[group] = slack.get(group, 0) + max(_shortfall(done.error), LEAST_SLACK)
             continue
         victim = _victim(graph, plan, done.failed, barred, policy)
         if victim is None:
-            return None
+            break
         barred |= {place_ for place_ in _equal_in_layers(graph, victim, groups)}
-    return None
+    return min(found, key=lambda placed: placed.ns, default=None)
 
 
 def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memory, moves: Moves) -> list[Choice]:
@@ -435,7 +443,8 @@ def _of_level_1(op: Operation, choice: Choice) -> bool:
 class Replayed:
     """ns: None where the device ran out of memory at step `failed`. lowest: values in L1 then, the lowest address first.
 
-    skipped: steps without a plan whose call is refused, and why: the simulator may have no such path.
+    skipped: steps without a plan whose call is refused, and why: the simulator may have no such path. crowded: products with the library's default
+        config that other tensors in L1 make slower than they were priced: the library has another default for little free L1.
     """
 
     ns: float | None
@@ -444,6 +453,7 @@ class Replayed:
     l1_peak_bytes: int = 0
     lowest: tuple[int, ...] = ()
     skipped: dict[int, str] = field(default_factory=dict)
+    crowded: tuple[int, ...] = ()
 
 
 def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) -> Replayed:
@@ -451,6 +461,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
     device = Replay(machine.card, l1_small_bytes)
     tensors: dict[SSAValue, Held] = {}
     skipped: dict[int, str] = {}
+    crowded: list[int] = []
     ends: dict[int, list[SSAValue]] = {}
     moved_steps = {number for number, decision in plan.taken.items() if decision.choice.then is not None}
     for place_, end in enumerate(ends_of(graph, moved_steps | plan.packed) if moved_steps or plan.packed else graph.ends):
@@ -460,8 +471,9 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
     local = {value for value, is_local in zip(graph.values, graph.local, strict=True) if is_local}
     try:
         for number, step in enumerate(graph.steps):
+            decision, before_ns = plan.taken.get(number), device.device_ns
             try:
-                _run(device, step.op, plan.taken.get(number), tensors, [value for value in ends.get(number, []) if value in local])
+                _run(device, step.op, decision, tensors, [value for value in ends.get(number, []) if value in local])
             except NotAskable:  # it allocates nothing, but frees the operands whose last use it is
                 pass
             except OutOfMemory as error:
@@ -470,7 +482,9 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
                 if number in plan.taken:
                     return Replayed(None, number, str(error))
                 skipped[number] = str(error)
-            for value in _freed_in(step.op, plan.taken.get(number)):
+            if decision is not None and step.op.name in FAMILIES and device.device_ns - before_ns > CROWDED * decision.choice.ns:
+                crowded.append(number)
+            for value in _freed_in(step.op, decision):
                 if value in tensors:
                     device.free(tensors.pop(value))
             for value in ends.get(number, []):
@@ -494,7 +508,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
                     device.free(_first(device.call("ttnn.to_memory_config", [tensors[value], DRAM])))
                 except ShimError as error:
                     return Replayed(None, len(graph.steps), str(error))
-        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes, skipped=skipped)
+        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes, skipped=skipped, crowded=tuple(crowded))
     finally:
         for tensor in tensors.values():
             device.free(tensor)
