@@ -204,6 +204,7 @@ def _fitting(
         if done.ns is not None:
             if policy == "time" and not must_move:
                 plan, done = _without_moves(graph, plan, done, groups, options, machine, l1_small_bytes)
+                plan, done = _moved_once(graph, plan, done, groups, moves, machine, l1_small_bytes)
             found.append(Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes))
             alone = {groups[number]: int(cap * machine.l1_bytes) - plan.taken[number].choice.own_bytes for number in done.crowded}
             if policy != "time" or all(slack.get(group, 0) >= free for group, free in alone.items()):
@@ -337,6 +338,41 @@ def _without_moves(
                 count += 1
     if not count:
         return plan, done
+    other_plan = replace(plan, taken=decisions)
+    again = replay(graph, other_plan, machine, l1_small_bytes)
+    return (other_plan, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)
+
+
+def _moved_once(
+    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], moves: Moves, machine: Machine, l1_small_bytes: int
+) -> tuple[Plan, Replayed]:
+    """The plan where a result that several readers move to one memory is moved there once, behind its maker, if that is as fast and fits.
+
+    Equal ops stay equal: all readers of all of them move to that memory.
+    """
+    makers = graph.makers()
+    targets: dict[Any, list[Memory]] = {}
+    for number, step in enumerate(graph.steps):
+        moved = dict(plan.taken[number].moves) if number in plan.taken else {}
+        for index, place in step.operands:
+            if place in makers:
+                targets.setdefault(groups[makers[place]], []).append(moved.get(index, _result_of(plan, makers[place])))
+    decisions = dict(plan.taken)
+    for number, decision in plan.taken.items():
+        to = targets.get(groups[number], [])
+        members = sum(groups[other] == groups[number] for other in plan.taken)
+        if len(set(to)) != 1 or len(to) <= members or decision.choice.leaves == to[0]:
+            continue
+        leaving = [choice for choice in _leaving(graph, number, [decision.choice], to[0], moves) if choice.then is not None]
+        if leaving:
+            decisions[number] = replace(decision, choice=leaving[0])
+    once = {place for number in decisions if decisions[number] is not plan.taken[number] for place in graph.steps[number].results}
+    if not once:
+        return plan, done
+    for number, step in enumerate(graph.steps):
+        if number in decisions:
+            kept = tuple(move for move in decisions[number].moves if dict(step.operands)[move[0]] not in once)
+            decisions[number] = replace(decisions[number], moves=kept)
     other_plan = replace(plan, taken=decisions)
     again = replay(graph, other_plan, machine, l1_small_bytes)
     return (other_plan, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)

@@ -17,7 +17,9 @@ from alchemist.ir.value import Value
 from alchemist.ops.constants import constant_of
 from alchemist.passes.registry import Pass, register
 
-_LOOK_UP, _RESHAPE, _CAST = "ttir.embedding", "ttir.reshape", "ttir.typecast"
+_LOOK_UP = "ttir.embedding"
+_RESHAPE = "ttir.reshape"
+_CAST = "ttir.typecast"
 
 
 @register("unsorted-factors", fusing=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -72,6 +73,10 @@ class _Search:
             self._ends += 1
         return cached
 
+    def _around(self, values: Iterable[SSAValue], depth: int) -> Interval:
+        parts = [self.interval(value, depth) for value in values]
+        return min(low for low, _ in parts), max(high for _, high in parts)
+
     def _of_op(self, op: Operation, place: int, depth: int) -> Interval | None:
         """The interval of an op's result; None if it may overflow 32 bits, and for ops without a rule."""
         constant = constant_of(op.results[0]) if not op.operands else None
@@ -92,12 +97,12 @@ class _Search:
                 return (0, max(0, dims[access.attr(op, "dim")] - 1)) if place == 1 else self.interval(op.operands[0], depth)
             case "typecast":
                 return self.interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
-            case "where" | "concat" | "embedding" | "scatter" as name:
-                if name == "scatter" and access.attr(op, "scatter_reduce_type") != "invalid":
-                    return None
-                kept = op.operands[name in ("where", "embedding") :]
-                parts = [self.interval(operand, depth) for index, operand in enumerate(kept) if name != "scatter" or index != 1]
-                return min(low for low, _ in parts), max(high for _, high in parts)
+            case "where" | "embedding":
+                return self._around(op.operands[1:], depth)
+            case "concat":
+                return self._around(op.operands, depth)
+            case "scatter":
+                return self._around([op.operands[0], op.operands[2]], depth) if access.attr(op, "scatter_reduce_type") == "invalid" else None
             case "clamp_scalar":
                 low, high = self.interval(op.operands[0], depth)
                 lowest, highest = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))

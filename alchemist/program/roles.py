@@ -69,7 +69,7 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
         found = "condition" if any(user.spec.name == "ttnn.where" and user.inputs()[0] is result for user in result.users) else "mask"
     elif op == "matmul" and _leads_to_softmax(result):
         found = "scores"
-    elif op in ("softmax", "where") and _is_softmax(result) and any(_weighs_values(user, result) for user in users_of(result)):
+    elif unshaped(result) is result and _is_softmax(result) and any(_weighs_values(user, result) for user in users_of(result)):
         found = "probabilities"
     elif op == "exp" and _is_named(inputs[0], names, "log_probabilities"):
         found = "probabilities"
