@@ -121,6 +121,10 @@ def _run(
     return []
 
 
+_ACTIVATIONS = (("conv2d_config", "activation"), ("matmul_program_config", "fused_activation"))
+"""Config of an op, and its field of a function that the op applies to its result."""
+
+
 def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]:
     name = op.name.removeprefix("ttnn.")
     inputs: list[Any] = []
@@ -152,8 +156,8 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
     outputs = [out.astype(np.float32) if out.dtype.kind == "f" else out for out in outputs]
     creates = not inputs  # creation ops use the requested type
     outputs = [_cast(out, result) if creates or out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
-    activation = (attributes.get("conv2d_config") or {}).get("activation")
-    for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
+    in_configs = [(attributes.get(config) or {}).get(name) for config, name in _ACTIVATIONS]
+    for fused in [*(one and one["op_type"] for one in in_configs), *attributes.get("alchemist.activations", ())]:
         if fused:
             outputs[0] = applied(fused, outputs[0])
     if name == "matmul" and attributes.get("activation"):
