@@ -21,7 +21,7 @@ from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import NOTE, RESHARD
 from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of
 from alchemist.optimizer.decisions import spelled
-from alchemist.optimizer.graph import reader_of, scopes_of
+from alchemist.optimizer.graph import L1, reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
 from alchemist.optimizer.sharded import blocks_of, cores_of
@@ -62,6 +62,12 @@ def retype(value: SSAValue, memory: Memory) -> None:
     value._type = layout.type_for(access.shape(value))
 
 
+def _moved(value: SSAValue, memory: Memory) -> str:
+    """The remark of a move; shards that lie in L1 already become interleaved there."""
+    layout = layout_of(value.type)
+    return RESHARD + ("interleaved " if layout is not None and layout.is_sharded and memory == L1 else "") + spelled(memory)
+
+
 def apply(placed: Placed) -> None:
     """Writes result layouts and attributes of all steps, and a `ttnn.to_memory_config` where a user needs another memory."""
     for number, step in enumerate(placed.graph.steps):
@@ -72,7 +78,7 @@ def apply(placed: Placed) -> None:
         for index, memory in decision.moves:
             value = op.operands[index]
             kind = layout_in(value, memory).type_for(access.shape(value))
-            move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + spelled(memory)}, [kind])
+            move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: _moved(value, memory)}, [kind])
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
         if op.name == "ttnn.concat" and decision.moves:
@@ -92,7 +98,7 @@ def apply(placed: Placed) -> None:
             access.set_attr(op, "memory_config", None)  # written in the input text; the result type replaces it
         if (then := decision.choice.then) is not None:
             kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
-            move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: RESHARD + spelled(then)}, [kind])
+            move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: _moved(op.results[0], then)}, [kind])
             op = _read_instead(move_op, op, placed, number)
         if number in placed.plan.packed:
             move_op = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])

@@ -226,4 +226,4 @@ def _batched(op: Operation, machine: Machine, shape: Sizes, operands: dict[int, 
         for subblock in subblocks(rows, shape.n, shape.most_subblock, False):
             for inner in divisors(shape.k, MOST_INNER)[:4]:
                 config = reuse(machine.grid, inner, subblock, (rows, shape.n))
-                yield Candidate(f"a batch's {rows}x{shape.n} tiles per core", attributes(op, machine, config), operands, result)
+                yield Candidate(f"{rows}x{shape.n} tiles of one batch entry per core", attributes(op, machine, config), operands, result)

@@ -17,7 +17,7 @@ from alchemist.rules.layers import PADDING
 from alchemist.rules.linear import KEEP_RANK, LINEAR, SHARED_WEIGHTS, TRANSPOSED_PRODUCTS
 from alchemist.rules.norms import NORMS
 from alchemist.rules.reductions import MERGED
-from alchemist.rules.ttnn_fusions import ADDCMUL, PIECEWISE, RESIDUAL_NORM, ROLLS
+from alchemist.rules.ttnn_fusions import ADDCMUL, CENTRED, PIECEWISE, RESIDUAL_NORM, ROLLS
 
 
 class _RulePass(Pass):
@@ -77,4 +77,5 @@ _table(
 )
 _table("fuse-residual-norm", RESIDUAL_NORM, "ttnn.layer_norm(ttnn.add(a, b)) becomes ttnn.add_layer_norm(a, b): one device program.")
 _table("fuse-roll", ROLLS, "concat(x[k:], x[:k]) becomes roll(x, -k); rolls of one value along several dimensions become one call.")
+_table("fuse-centred", CENTRED, "x - (m + mean(x - m)), as where a mean is computed in two passes, becomes (x - m) - mean(x - m).")
 _table("fuse-addcmul", ADDCMUL, "a + b * c and a - b * c are one addcmul(a, b, c, value=1 or -1), where the clock prices that as faster.", _PricedRulePass, 1)

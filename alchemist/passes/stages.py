@@ -157,7 +157,7 @@ TTIR_STAGES = (
     Stage("minimize-moves", ("fold", "fewer-moves", "position-tables"), "two neighbouring moves are the fewest that do their work"),
 )
 LOWERING = Stage("lower", ("ttir-to-ttnn",), "every op is a call of the library, every tensor has a layout", _without_layout, kept=True)
-_SCHEDULE = Stage("schedule", ("fuse-roll", "order-joined", "order-by-module", "order-updates"), "the ops of a module call stand together")
+_SCHEDULE = Stage("schedule", ("fuse-roll", "fuse-centred", "order-joined", "order-by-module", "order-updates"), "the ops of a module call stand together")
 MEMORY = Stage("bufferize", ("optimize",), "memories and program configs are chosen, and the library takes every call", _refused)
 _LIFETIMES = Stage("deallocate", ("deallocate",), "each intermediate tensor is freed behind its last use", _kept_tensors)
 TTNN_STAGES = (

@@ -26,7 +26,7 @@ _MESH_AXES = {
 _BOUNDS = {"BFLOAT16_LOWEST": -LARGEST_BFLOAT16, "BFLOAT16_MAX": LARGEST_BFLOAT16}
 """Numbers that have a name wherever they are used: the range of finite bfloat16 numbers."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
-_WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} of float32 would add up in bfloat16."
+_WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} would add up in bfloat16."
 _DEFAULT_COMMENT = "TT-NN's default for {}{}{}; written out so that you can edit it."
 _SAME_COMMENT = ", with or without a program_config"
 _LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."

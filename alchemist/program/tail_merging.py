@@ -14,7 +14,7 @@ from alchemist.program import model
 from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.lengths import lines_of
-from alchemist.program.names import unique
+from alchemist.program.names import snake_case, unique
 from alchemist.program.text import WIDTH
 from alchemist.program.walk import bound_by, bound_in, code_of, filled_by, read_by, reads_device, without_unread_device
 
@@ -161,8 +161,8 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str]) -> None:
     first = tail.members[0]
     aligned = align(tail.bodies, bound_in(first.body) | {parameter.name for parameter in first.parameters})
     body = (*_quoted(first.body[: tail.starts[0] + 1]), *aligned.function.body)
-    shortest = min((function.name for function in tail.members), key=len)
-    name = unique([f"{shortest}_tail", f"{shortest}_end"], lambda name: name not in taken)
+    words = [snake_case(first.module.rpartition(".")[2]).strip("_"), min((function.name for function in tail.members), key=len)]
+    name = unique([f"{word}_tail" for word in words if word], lambda name: name not in taken)
     taken.add(name)
     constants = _constants(body, first.parameters)
     inputs = tail.inputs[0]
@@ -178,7 +178,7 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str]) -> None:
     members = [function.name for function in tail.members]
     text = f"{', '.join(members[:-1])} and {members[-1]}"
     doc = f"{first.module}{where}, the same in {text}."
-    doc = doc if len(doc) + 10 <= WIDTH else f"{first.module}{where}, the same in {len(members)} forms of it."
+    doc = doc if len(doc) + 10 <= WIDTH else f"Shared by {len(members)} functions of {first.module}{where}."
     scopes = tuple(dict.fromkeys(scope for function in tail.members for scope in function.scopes))
     made = model.Function(name, tuple(parameters), body, first.returns, doc, first.module, scopes, first.source)
     place = min(index for index, one in enumerate(shared.functions) if one.name in members)

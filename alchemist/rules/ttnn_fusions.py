@@ -145,3 +145,18 @@ ROLLS = Rules(
     ),
     Rule("rolls", Exact("roll", Once(Exact("roll", x, name="first")), name="second"), _rolls),  # of several dims
 )
+
+
+def _centred(b: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    return b.value("ttnn.subtract", [bound["left"].results[0], bound["error"].results[0]], {}, [bound["centred"].results[0].type])
+
+
+CENTRED = Rules(
+    "ttnn",
+    Rule(
+        "centred values",  # x - (m + mean(x - m)) -> (x - m) - mean(x - m)
+        Exact("subtract", x, Once(Exact("add", V("m"), Once(Exact("mean", Exact("subtract", x, V("m"), name="left"), name="error")))), name="centred"),
+        _centred,
+        guard=lambda bound: bound["left"].results[0].type == bound["centred"].results[0].type,
+    ),
+)

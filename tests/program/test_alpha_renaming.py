@@ -100,12 +100,12 @@ def forms(rebound: str = "y") -> list[model.Function]:
 def test_ends_are_shared() -> None:
     given = forms()
     shared = share_tails([*given, entry(*given)], {"one", "two", "three", "net"})
-    assert [one.name for one in shared.functions] == ["one_tail", "one", "two", "three", "net"]
-    assert shared.tails == {"one": "one_tail", "two": "one_tail"}
+    assert [one.name for one in shared.functions] == ["layer_tail", "one", "two", "three", "net"]
+    assert shared.tails == {"one": "layer_tail", "two": "layer_tail"}
     tail, one, two, three, _ = shared.functions
     assert [parameter.name for parameter in tail.parameters] == ["y", "x"]
-    assert one.body[-1] == model.CallFunction("one_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
-    assert two.body[-1] == model.CallFunction("one_tail", (model.TensorRef("w"), model.TensorRef("x")), (), returned=True)
+    assert one.body[-1] == model.CallFunction("layer_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
+    assert two.body[-1] == model.CallFunction("layer_tail", (model.TensorRef("w"), model.TensorRef("x")), (), returned=True)
     assert three == given[2]
     assert tail.doc == "Layer from line 9 on, the same in one and two."
 
@@ -114,7 +114,7 @@ def test_forms_may_take_other_parameters() -> None:
     """Forms of one layer begin differently, so that one may take a tensor more."""
     one, _, _ = forms()
     two = function("two", "x states", "q = relu states", "", "w = add q x", "del q", *end("w", "x"))
-    assert share_tails([one, two, entry(one, two)], set()).tails == {"one": "one_tail", "two": "one_tail"}
+    assert share_tails([one, two, entry(one, two)], set()).tails == {"one": "layer_tail", "two": "layer_tail"}
 
 
 def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
@@ -124,10 +124,10 @@ def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
     two = function("two_long", "x", "# 7: all", "w = sin x", "y = relu w", "z = add y w", "del y w", *steps, "return exp z")
     shared = share_tails([one, two, entry(one, two)], set())
     tail, short, _, _ = shared.functions
-    assert tail.name == "one_tail"
+    assert tail.name == "layer_tail"
     assert [parameter.name for parameter in tail.parameters] == ["y", "x"]
     assert tail.body[0] == one.body[0]
-    assert short.body[-1] == model.CallFunction("one_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
+    assert short.body[-1] == model.CallFunction("layer_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
 
 
 def test_ends_that_differ_in_integers_take_them() -> None:

@@ -70,14 +70,15 @@ class Reader(nn.Module):
         super().__init__()
         self.table = nn.Embedding(40, WIDTH)
         self.blocks = nn.ModuleList(Block() for _ in range(2))
-        self.pooler = Pooler()
+        self.pooler, self.score = Pooler(), nn.Linear(WIDTH, 8192)
         self.register_buffer("offset", torch.ones(WIDTH))
 
-    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         hidden = self.table(tokens) + self.offset
         for block in self.blocks:
             hidden = block(hidden)
-        return hidden, self.pooler(hidden)
+        pooled = self.pooler(hidden)
+        return hidden, pooled, self.score(pooled)
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +91,15 @@ def files() -> dict[str, str]:
 
 
 SAID = {
-    "buffers are no parameters": "Model     torch Reader, 11 parameter tensors, 1 buffer\n",
+    "buffers are no parameters": "Model     torch Reader, 13 parameter tensors, 1 buffer\n",
     "a module without a function": "    inlined: Attention in block\n",
     "a function's method and line": '"""SelfAttention.forward, line ',
     "numbers of heads": "num_heads=NUM_HEADS,",
     "query, key and value beside each other": "qkv = ttnn.linear(",
     "the config is called after them": "program_config=QKV_MATMUL,",
     "why the source's reshape does almost nothing": "# output_concat_heads has joined the heads already: this drops the axis of size 1\n    return ttnn.reshape(",
-    "the only product without a config": "# no program_config: none that was tried is clearly faster than TT-NN's own choice\n    return ttnn.linear(",
+    "the only product without a config": "# no program_config: none that was tried is clearly faster than TT-NN's own choice\n",
+    "an activation that runs by itself": "# activation: sigmoid runs as an op of its own after the product: alchemist sets fused_activation",
     "a weight is no tensor in L1": "Memory    weights, inputs and outputs are in DRAM; ",
     "what a time is compared with": "Times     of one call with its activation, simulated; unoptimized: the same call without program_config",
     "a config that TT-NN would take anyway": "with a bfloat16 result, with or without a program_config; written out so that you can edit it.",

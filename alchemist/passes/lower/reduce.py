@@ -72,7 +72,7 @@ def _centre(c: Lowering, x: SSAValue, axes: tuple[int, ...]) -> SSAValue:
     spread leaves none of. The mean of what is left after the first pass has those bits."""
     kept_dims = _reduced(shape(x), axes, True)
     first = reduce_to(c, "mean", x, axes, kept_dims, True)
-    left = c.emit("subtract", [x, first], note="the mean once more of what is left: sums read 11 bits of each value")
+    left = c.emit("subtract", [x, first], note="ttnn.mean rounds its input to 11 bits of mantissa: the mean of what is left corrects it")
     return c.emit("add", [first, reduce_to(c, "mean", left, axes, kept_dims, True)])
 
 
