@@ -162,7 +162,7 @@ class FrontendResult:
         `ttcore.argument_type = #ttcore.argument_type<input|parameter|constant>` and `ttir.name = "..."` argument attributes.
         Types are the framework's own (f32, bf16, i64, i1 ...): normalising to device types is a pass.
     stages: name -> text of earlier stages for `irs/` ("fx" or "shlo"), made lazily.
-    source_files: file (as in `Frame.file`) -> full text, for live Python models only; used for comments and names.
+    source_files: file (as in `Frame.file`) -> its text, or the lines of it that are known; used for comments and names.
     class_sources: class qualified name -> (file, first line) of its `forward`/`__call__` definition.
     model_name: class name of the model or function name. made_from: e.g. {"torch": "2.13.0", "transformers": "5.23.0"}.
     golden: runs the framework itself on the given inputs; one array per output (float32 or integer).

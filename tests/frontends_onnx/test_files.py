@@ -171,8 +171,10 @@ TRACE = """Traceback
   File "/home/me/model.py", line 7, in forward
     x
   File "C:\\\\work\\\\helpers.py", line 9, in block
+    if y:
   File "/usr/lib/python3/site-packages/torch/nn/functional.py", line 3, in relu
   File "/usr/lib/python3/dist-packages/own/layers.py", line 4, in call
+    y = f(
   File "<string>", line 1, in go"""
 FRAMES = [("model.py", 7, "forward"), ("helpers.py", 9, "block"), ("own/layers.py", 4, "call")]
 WHOLE = [("", "by_hand")]
@@ -204,6 +206,7 @@ def test_where_a_node_comes_from(facts: dict[str, str], name: str, scopes: list[
     (info,) = sources_of(relu)
     assert [(scope.path, scope.class_name) for scope in info.scopes] == scopes
     assert [(frame.file, frame.line, frame.function) for frame in info.frames] == frames
+    assert load(tmp_path / "model.onnx").source_files == ({"model.py": "\n" * 6 + "x", "own/layers.py": "\n" * 3 + "y = f(...)"} if frames else {})
     node.op_type, node.domain = "Frob", "com"
     files.save(tmp_path / "model.onnx", [node], {"x": kind}, {}, kind, domain="com")
     with pytest.raises(UnsupportedOpError) as error:

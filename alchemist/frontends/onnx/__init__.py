@@ -118,6 +118,7 @@ def load(
         golden=lambda: [_plain(array) for array in _evaluated(model, stored, inputs, where)[0]],
         made_from={"onnx": onnx.__version__, **_producer(model)},
         golden_ops=lambda: _evaluated(model, stored, inputs, where)[1],
+        source_files=sources.files,
     )
 
 

@@ -18,7 +18,11 @@ from alchemist.ir.location import Frame, Scope, SourceInfo
 
 MOST_CHARACTERS = 20_000
 MOST_DEPTH = 64
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7}), in (?P<function>[^\s]{1,200})', re.M)
+MOST_FILES, MOST_LINES = 200, 100_000
+"""Of source text that a model's stack traces may quote."""
+_FRAME = re.compile(
+    r'^\s*File "(?P<file>[^"\n]{1,500})", line (?P<line>\d{1,7}), in (?P<function>[^\s]{1,200})(\n(?!\s*File ")\s+(?P<text>[^\n]{1,500}))?', re.M
+)
 _NUMBERED = re.compile(r"(val_)?\d+$")
 _OUTPUT = re.compile(r"_output_\d+$")
 _LIBRARY = ("torch/", "onnxscript/", "jax/", "flax/")
@@ -29,6 +33,7 @@ class Sources:
 
     def __init__(self, nodes: Iterable[onnx.NodeProto], root: str) -> None:
         self._root = root
+        self._quoted: dict[str, dict[int, str]] = {}  # lines of the model's files that stack traces quote
         paths = [self._segments(node.name) for node in nodes]
         self._members = Counter(tuple(path) for path in paths)
         self._parents = {tuple(path[:depth]) for path in paths for depth in range(len(path))}
@@ -36,7 +41,28 @@ class Sources:
     def info(self, node: onnx.NodeProto, named: str) -> SourceInfo:
         facts = {entry.key: entry.value for entry in node.metadata_props if len(entry.value) <= MOST_CHARACTERS}
         scopes = _scopes(facts) or self._from_name(node.name)
-        return SourceInfo(scopes, _frames(facts.get("pkg.torch.onnx.stack_trace", "")), f"onnx.{node.op_type}", value_name(named))
+        return SourceInfo(scopes, self._frames(facts.get("pkg.torch.onnx.stack_trace", "")), f"onnx.{node.op_type}", value_name(named))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """file (as in `Frame.file`) -> its text as far as stack traces quote it, other lines empty."""
+        return {file: "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) for file, lines in self._quoted.items()}
+
+    def _frames(self, trace: str) -> tuple[Frame, ...]:
+        """The model's own lines of a stack trace, outermost first."""
+        frames = []
+        for match in _FRAME.finditer(trace):
+            file = match["file"].replace("\\", "/")
+            for marker in ("/site-packages/", "/dist-packages/"):
+                file = file.rpartition(marker)[2]
+            file = file.rpartition("/")[2] if file.startswith("/") or ":" in file else file
+            if file.startswith((*_LIBRARY, "<")):
+                continue
+            line, text = int(match["line"]), _statement(match["text"] or "")
+            frames.append(Frame(file, line, match["function"]))
+            if text and 0 < line <= MOST_LINES and (file in self._quoted or len(self._quoted) < MOST_FILES):
+                self._quoted.setdefault(file, {}).setdefault(line, text)
+        return tuple(frames)
 
     @staticmethod
     def _segments(name: str) -> list[str]:
@@ -69,25 +95,23 @@ def _scopes(facts: dict[str, str]) -> tuple[Scope, ...]:
     return tuple(Scope(path, name) for path, name in list(zip(paths, classes, strict=True))[:-1][:MOST_DEPTH])
 
 
+def _statement(text: str) -> str:
+    """The line, closed where the statement goes on in the next one; "" where it is no statement by itself."""
+    for whole in (text.strip(), f"{text.strip()}...)"):
+        try:
+            ast.parse(whole)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return whole
+    return ""
+
+
 def _texts(text: str) -> list[str]:
     try:
         texts = ast.literal_eval(text) if text.startswith("[") else []
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
     return texts if isinstance(texts, list) and all(isinstance(part, str) for part in texts) else []
-
-
-def _frames(trace: str) -> tuple[Frame, ...]:
-    """The model's own lines of a stack trace, outermost first."""
-    frames = []
-    for match in _FRAME.finditer(trace):
-        file = match["file"].replace("\\", "/")
-        for marker in ("/site-packages/", "/dist-packages/"):
-            file = file.rpartition(marker)[2]
-        file = file.rpartition("/")[2] if file.startswith("/") or ":" in file else file
-        if not file.startswith((*_LIBRARY, "<")):
-            frames.append(Frame(file, int(match["line"]), match["function"]))
-    return tuple(frames)
 
 
 _GENERATED = re.compile(r"(onnx::\w+_|val_|_?)\d+$")
