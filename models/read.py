@@ -51,7 +51,8 @@ def _ids(length: int) -> Callable[[bool, Any], Any]:
     def make(whole: bool, config: Any) -> Any:
         import torch
 
-        return torch.randint(3, 256, (1, length if whole else 32))
+        longest = getattr(getattr(config, "text_config", config), "max_position_embeddings", length)
+        return torch.randint(3, 256, (1, min(length, longest) if whole else 32))
 
     return make
 

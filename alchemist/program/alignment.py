@@ -144,7 +144,8 @@ class _Aligner:
     def __init__(self, name: str = "") -> None:
         self._name = name
         self._callee = ""
-        self._result = self._place = ""  # what the call's result is called, and with the module around
+        self._result = self._place = ""  # what the call's result is called by its weight, and with the module around
+        self._made = ""  # what the function calls the call's result
         self.longer: dict[_Numbers, list[str]] = {}
         self.longer_constants: dict[tuple[model.Value, ...], list[str]] = {}
         self.uses: dict[_Numbers, list[str]] = {}
@@ -276,6 +277,7 @@ class _Aligner:
             raise Mismatch
         words = [snake_case(word) for word in role_words(first)]
         self._result, self._place = words[-1] if words else "", "_".join(words[-2:])
+        self._made = next((name for name in first.results if isinstance(name, str)), "result")
         by_name = [{arg.name: value for arg, value in call.arguments} for call in row]
         arguments = []
         for arg in first.spec.args:
@@ -331,7 +333,7 @@ class _Aligner:
             if kind == "matmul_config" and not of_function and self._result:
                 use, word = f"{self._result}_matmul", self._place
             elif not of_function:
-                word = self._result
+                word = self._result or self._made
             self.constants.setdefault(tuple(values), []).append(use)
             if word:
                 self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if word == self._place else f"{word}_{use}")

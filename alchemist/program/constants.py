@@ -109,7 +109,8 @@ def name_constants(
             worth_a_name = bases[entry.base] == 1
         else:
             worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or (tuned and (sharded or entry.kind in _PLACEMENT))
-        if worth_a_name:
+        counts_layers = entry.kind is Kind.INT and entry.base.startswith("NUM_")  # numbers of layers of several stages would be counted
+        if worth_a_name and not (counts_layers and bases[entry.base] > 1):
             named[key] = entry
     names = _told_apart(named, taken)
 
@@ -390,8 +391,9 @@ def _special_names(base: str, value: model.Value) -> tuple[str, ...]:
     """Names of a convolution's config that say what few convolutions have."""
     fields = dict(value.fields) if isinstance(value, model.Record) else {}
     frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
-    special = "".join(f"_{word}" for word in list(_special_fields(fields)) or frees)
-    return (base + special,) if special else ()
+    special = list(_special_fields(fields))
+    inner = ["FULL_INNER_DIM"] if fields.get("full_inner_dim") == model.Literal(True) else []
+    return tuple(dict.fromkeys("_".join((base, *words)) for words in (special or frees, special + inner, special + inner + frees) if words))
 
 
 def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
