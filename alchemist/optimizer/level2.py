@@ -357,11 +357,11 @@ def _moved_once(
         for index, place in step.operands:
             if place in makers:
                 targets.setdefault(groups[makers[place]], []).append(moved.get(index, _result_of(plan, makers[place])))
+    sizes = Counter(groups[number] for number in plan.taken)
     decisions = dict(plan.taken)
     for number, decision in plan.taken.items():
         to = targets.get(groups[number], [])
-        members = sum(groups[other] == groups[number] for other in plan.taken)
-        if len(set(to)) != 1 or len(to) <= members or decision.choice.leaves == to[0]:
+        if len(set(to)) != 1 or len(to) <= sizes[groups[number]] or decision.choice.leaves == to[0]:
             continue
         leaving = [choice for choice in _leaving(graph, number, [decision.choice], to[0], moves) if choice.then is not None]
         if leaving:

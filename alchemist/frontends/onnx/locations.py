@@ -58,10 +58,11 @@ class Sources:
             file = file.rpartition("/")[2] if file.startswith("/") or ":" in file else file
             if file.startswith((*_LIBRARY, "<")):
                 continue
-            line, text = int(match["line"]), _statement(match["text"] or "")
+            line = int(match["line"])
             frames.append(Frame(file, line, match["function"]))
-            if text and 0 < line <= MOST_LINES and (file in self._quoted or len(self._quoted) < MOST_FILES):
-                self._quoted.setdefault(file, {}).setdefault(line, text)
+            is_new = 0 < line <= MOST_LINES and line not in self._quoted.get(file, {}) and (file in self._quoted or len(self._quoted) < MOST_FILES)
+            if is_new and (text := _statement(match["text"] or "")):
+                self._quoted.setdefault(file, {})[line] = text
         return tuple(frames)
 
     @staticmethod
