@@ -15,6 +15,7 @@ from alchemist.cli import main
 from alchemist.codegen import onnx_sources
 from alchemist.errors import UnsupportedOpError
 from alchemist.frontends.onnx import load
+from alchemist.frontends.onnx.parameters import separate_merged
 from alchemist.frontends.onnx.reading import SMALL_ELEMENTS, Stored
 from alchemist.ir.location import sources_of
 from tests.frontends_onnx import files
@@ -212,3 +213,44 @@ def test_where_a_node_comes_from(facts: dict[str, str], name: str, scopes: list[
     with pytest.raises(UnsupportedOpError) as error:
         load(tmp_path / "model.onnx")
     assert error.value.ops[0][2] == (f"{frames[-1][0]}:{frames[-1][1]}" if frames else name)
+
+
+def test_merged_parameters_are_separated(tmp_path: Path) -> None:
+    """A node reads the parameter of its own module though the exporter stores equal ones once; ties and parameters with another value stay."""
+
+    def read_by(op: str, *names: str) -> dict[str, str]:
+        return {"fx_node": f"%{op} : [num_users=1] = call_function[target=torch.ops.aten.{op}.default](args = (%x, {', '.join(f'%p_{n}' for n in names)}))"}
+
+    kind = (onnx.TensorProto.FLOAT, [4, 8])
+    zeros, weight = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
+    rows = [
+        ("Add", ["x", "a.bias"], read_by("linear", "a_weight", "a_bias"), ["a.bias"]),
+        ("Add", ["y0", "a.bias"], read_by("linear", "b_weight", "b_bias"), ["b.bias"]),  # the weight has been folded
+        ("Add", ["y1", "a.bias"], read_by("linear", "b_weight", "a_bias"), ["a.bias"]),  # the module reads the other one's bias
+        (
+            "Sum",
+            ["y2", "a.norm", "a.bias", "a.bias", "a.norm"],
+            read_by("norm", "b_norm", "b_bias", "b_mean", "b_var"),
+            ["b.norm", "b.bias", "b.mean", "b.var"],
+        ),
+        ("Add", ["y3", "a.bias"], {"fx_node": "%p_b_bias"}, ["a.bias"]),
+    ]
+    nodes = [onnx.helper.make_node(op, inputs, [f"y{place}"]) for place, (op, inputs, *_) in enumerate(rows)]
+    for node, (_, _, facts, _) in zip(nodes, rows, strict=True):
+        for key, value in facts.items():
+            node.metadata_props.add(key=f"pkg.torch.onnx.{key}", value=value)
+    stored = {"a.bias": zeros, "a.norm": weight}
+    graph = onnx.helper.make_graph(
+        nodes, "graph", [onnx.helper.make_tensor_value_info("x", *kind)], [onnx.helper.make_tensor_value_info("y4", *kind)],
+        [onnx.numpy_helper.from_array(value, name) for name, value in stored.items()],
+    )  # fmt: skip
+    model = onnx.helper.make_model(graph)
+    separate_merged(model)
+    assert [node.input[0] for node in nodes] == ["x", "y0", "y1", "y2", "y3"]
+    assert [list(node.input[1:]) for node in model.graph.node] == [list(inputs[1:]) for _, inputs, *_ in rows], "nothing is known without a signature"
+    lines = [f"p_{a}_{b}: PARAMETER target='{a}.{b}'" for a in "ab" for b in ("weight", "bias", "norm", "mean", "var")]
+    model.metadata_props.add(key="pkg.torch.export.ExportedProgram.graph_signature", value="\n# inputs\n" + "\n".join(lines))
+    separate_merged(model)
+    assert [list(node.input[1:]) for node in model.graph.node] == [names for *_, names in rows]
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    assert {name: value[1] for name, value in values.items()} == {"a.bias": 0, "a.norm": 1, "b.bias": 0, "b.norm": 1, "b.mean": 0, "b.var": 1}

@@ -24,6 +24,7 @@ from alchemist.frontends.onnx.emitter import Array, DType, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.inputs import declared_inputs, examples, shapes_of
 from alchemist.frontends.onnx.locations import Sources, weight_names
+from alchemist.frontends.onnx.parameters import separate_merged
 from alchemist.frontends.onnx.reading import SMALL_ELEMENTS, Stored, checked, complete, opset_of, read_model, stored_tensors
 from alchemist.frontends.onnx.reference import evaluate
 from alchemist.frontends.onnx.walk import Scope, Walk
@@ -54,6 +55,7 @@ def load(
     path = Path(path)
     where = str(path)
     model = read_model(path)
+    separate_merged(model)
     opset = opset_of(model, where)
     stored = stored_tensors(model, path.parent)
     declared = declared_inputs(model.graph, stored)
