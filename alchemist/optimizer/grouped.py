@@ -16,7 +16,7 @@ from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
 
 from alchemist.optimizer.graph import DRAM, L1
 from alchemist.optimizer.machine import Machine
-from alchemist.optimizer.search import RESHARD_NS
+from alchemist.optimizer.placement import RESHARD_NS
 from alchemist.optimizer.sharded import MOST_JOINED, block_shards, height_shards
 from alchemist.optimizer.windows import BUFFERS
 

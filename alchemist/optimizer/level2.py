@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ttnn_shim.errors import OutOfMemory, ShimError
 from ttnn_shim.queries import Memory
-from ttnn_shim.replay import Held, Replay
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from alchemist.errors import OptionError
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
-from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
+from alchemist.optimizer.calls import IN_PLACE, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.graph import DRAM, L1, Forward, Step, ends_of, forward_of, l1_bytes, may_share
+from alchemist.optimizer.fewer_moves import moved_once, without_detours, without_moves
+from alchemist.optimizer.graph import DRAM, L1, Forward, Step, forward_of, may_share
 from alchemist.optimizer.machine import Machine
-from alchemist.optimizer.placement import Choice, Moves, choices
-from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, fastest_consistent, search
+from alchemist.optimizer.placement import Choice, Moves, choices, leaving
+from alchemist.optimizer.replaying import Replayed, replay
+from alchemist.optimizer.search import Plan, Policy, Taken, fastest_consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
 from alchemist.optimizer.stream import MORE_CORES, is_wide, weight_may_move, widths
 from alchemist.optimizer.windows import blocks_of, halo_stays
@@ -38,8 +38,6 @@ MOST_SLACK = 0.3
 LEAST_SLACK = 1 << 15
 LEAST_SHARE = 0.0005
 """Least total gain of the program configs of equal ops, relative to level 0's time: each config is a dozen lines of the program."""
-CROWDED = 2.0
-"""A product that takes so many times its price has another config than was priced; moves of its operands are less."""
 MOST_PACKED = 3
 """Limit of tensors that the search tries to reallocate when it runs out of memory."""
 
@@ -170,6 +168,10 @@ def _fitting(
     packed: set[int] = set()  # steps whose results are reallocated
     slack: dict[Any, int] = {}  # by group: L1 that its steps must leave free, lost to fragmentation or for the library's default config
     found: list[Placed] = []
+
+    def replayed(plan: Plan) -> Replayed:
+        return replay(graph, plan, machine, l1_small_bytes)
+
     for attempt in range(MOST_REPLAYS):
         say(f"searching, plan {attempt + 1}")
         left = {number: slack[group] for number, group in groups.items() if group in slack}
@@ -183,7 +185,7 @@ def _fitting(
         ) -> Plan | None:
             allowed = {number: [fixed[number]] if number in fixed else listed for number, listed in options.items()}
             for number, memory in required.items():
-                allowed[number] = _leaving(graph, number, allowed[number], memory, moves)
+                allowed[number] = leaving(graph, number, allowed[number], memory, moves)
                 if not allowed[number]:
                     return None
             freed = {place_ for number in required for place_ in graph.steps[number].results}
@@ -203,8 +205,9 @@ def _fitting(
             packed |= plan.packed
         if done.ns is not None:
             if policy == "time" and not must_move:
-                plan, done = _without_moves(graph, plan, done, groups, options, machine, l1_small_bytes)
-                plan, done = _moved_once(graph, plan, done, groups, moves, machine, l1_small_bytes)
+                plan, done = without_moves(graph, plan, done, groups, options, replayed)
+                plan, done = moved_once(graph, plan, done, groups, moves, replayed)
+                plan, done = without_detours(graph, plan, done, groups, moves, replayed)
             found.append(Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes))
             alone = {groups[number]: int(cap * machine.l1_bytes) - plan.taken[number].choice.own_bytes for number in done.crowded}
             if policy != "time" or all(slack.get(group, 0) >= free for group, free in alone.items()):
@@ -220,22 +223,6 @@ def _fitting(
             break
         barred |= {place_ for place_ in _equal_in_layers(graph, victim, groups)}
     return min(found, key=lambda placed: placed.ns, default=None)
-
-
-def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memory, moves: Moves) -> list[Choice]:
-    """The choices whose readers find the result in a memory: it is created there, or moved there at once."""
-    leaving = [choice for choice in listed if choice.leaves == memory]
-    step = graph.steps[number]
-    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and not may_share(step.op)
-    for choice in listed if may_move else ():
-        if choice.result == memory or choice.then is not None:
-            continue
-        spec = spec_of(step.op.results[0], choice.result)
-        cost = moves.ns(spec, memory)
-        if cost is not None:
-            both = l1_bytes(spec, choice.result, moves.cores) + l1_bytes(spec, memory, moves.cores)
-            leaving.append(replace(choice, then=memory, then_ns=cost + RESHARD_NS, own_bytes=max(choice.own_bytes, both)))
-    return leaving
 
 
 def _offer_moves_for_all(graph: Forward, options: dict[int, list[Choice]], machine: Machine, moves: Moves) -> None:
@@ -257,7 +244,7 @@ def _offer_moves_for_all(graph: Forward, options: dict[int, list[Choice]], machi
             best: dict[tuple[tuple[Memory, ...], Memory | None], Choice] = {}
             interleaved = [choice for choice in listed if choice.result.buffer == "L1" and choice.result.shard is None]
             for shards in widths(value, machine, MORE_CORES) if wide else memories(value, machine):
-                for choice in sorted(_leaving(graph, number, interleaved, shards, moves), key=lambda choice: choice.ns):
+                for choice in sorted(leaving(graph, number, interleaved, shards, moves), key=lambda choice: choice.ns):
                     best.setdefault((choice.operands, choice.then), choice)
             cache[id(listed), wide] = [*listed, *best.values()]
         options[number] = cache[id(listed), wide]
@@ -306,76 +293,6 @@ def _with_other_choices(
         if again.ns is not None or again.failed > done.failed:
             return other, again
     return None
-
-
-def _without_moves(
-    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
-) -> tuple[Plan, Replayed]:
-    """The plan without moves of results with one reader: they are created in the reader's memory, if that is as fast and fits.
-
-    Equal ops have one choice, so that the casts of query, key and value write to DRAM when only the key is read in L1. The move of what the last of
-    equal layers or steps makes stays: that layer would no longer be equal to the others.
-    """
-    makers = graph.makers()
-    sizes = Counter(groups.values())
-    read_groups = {number: Counter(groups.get(makers[place]) for _, place in graph.steps[number].operands if place in makers) for number in plan.taken}
-    readers = Counter(place for step in graph.steps for _, place in step.operands)
-    decisions, count = dict(plan.taken), 0
-    for number, reader in plan.taken.items():
-        places = dict(graph.steps[number].operands)
-        for index, memory in reader.moves:
-            place_ = places[index]
-            maker = makers[place_]
-            decision = decisions.get(maker)
-            if decision is None or decision.choice.then is not None or readers[place_] > 1 or place_ in graph.returned or len(graph.steps[maker].results) > 1:
-                continue
-            if maker in groups and sizes[groups[maker]] > read_groups[number][groups[maker]] and sizes[groups.get(number)] == 1:
-                continue
-            same = (option for option in options[maker] if (option.operands, option.result, option.then) == (decision.choice.operands, memory, None))
-            if (other := next(same, None)) is not None:
-                decisions[maker] = replace(decision, choice=other)
-                decisions[number] = replace(decisions[number], moves=tuple(move for move in decisions[number].moves if move[0] != index))
-                count += 1
-    if not count:
-        return plan, done
-    other_plan = replace(plan, taken=decisions)
-    again = replay(graph, other_plan, machine, l1_small_bytes)
-    return (other_plan, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)
-
-
-def _moved_once(
-    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], moves: Moves, machine: Machine, l1_small_bytes: int
-) -> tuple[Plan, Replayed]:
-    """The plan where a result that several readers move to one memory is moved there once, behind its maker, if that is as fast and fits.
-
-    Equal ops stay equal: all readers of all of them move to that memory.
-    """
-    makers = graph.makers()
-    targets: dict[Any, list[Memory]] = {}
-    for number, step in enumerate(graph.steps):
-        moved = dict(plan.taken[number].moves) if number in plan.taken else {}
-        for index, place in step.operands:
-            if place in makers:
-                targets.setdefault(groups[makers[place]], []).append(moved.get(index, _result_of(plan, makers[place])))
-    sizes = Counter(groups[number] for number in plan.taken)
-    decisions = dict(plan.taken)
-    for number, decision in plan.taken.items():
-        to = targets.get(groups[number], [])
-        if len(set(to)) != 1 or len(to) <= sizes[groups[number]] or decision.choice.leaves == to[0]:
-            continue
-        leaving = [choice for choice in _leaving(graph, number, [decision.choice], to[0], moves) if choice.then is not None]
-        if leaving:
-            decisions[number] = replace(decision, choice=leaving[0])
-    once = {place for number in decisions if decisions[number] is not plan.taken[number] for place in graph.steps[number].results}
-    if not once:
-        return plan, done
-    for number, step in enumerate(graph.steps):
-        if number in decisions:
-            kept = tuple(move for move in decisions[number].moves if dict(step.operands)[move[0]] not in once)
-            decisions[number] = replace(decisions[number], moves=kept)
-    other_plan = replace(plan, taken=decisions)
-    again = replay(graph, other_plan, machine, l1_small_bytes)
-    return (other_plan, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)
 
 
 def _may_differ(decision: Taken) -> bool:
@@ -450,7 +367,7 @@ def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: M
             continue
         if id(listed) not in cache:
             best: dict[tuple[tuple[Memory, ...], int], Choice] = {}
-            for choice in sorted(_leaving(graph, number, alone, to, moves), key=lambda choice: choice.ns):
+            for choice in sorted(leaving(graph, number, alone, to, moves), key=lambda choice: choice.ns):
                 best.setdefault((choice.operands, choice.own_bytes), choice)
             cache[id(listed)] = [*listed, *(choice for choice in best.values() if choice.then is not None)]
         extended[number] = cache[id(listed)]
@@ -473,151 +390,6 @@ def _is_joined_for_windows(graph: Forward, number: int) -> bool:
 
 def _of_level_1(op: Operation, choice: Choice) -> bool:
     return choice.leaves == DRAM and (_is_alone(op, choice) or all(memory == DRAM for memory in choice.operands))
-
-
-@dataclass(slots=True)
-class Replayed:
-    """ns: None where the device ran out of memory at step `failed`. lowest: values in L1 then, the lowest address first.
-
-    skipped: steps without a plan whose call is refused, and why: the simulator may have no such path. crowded: products with the library's default
-        config that other tensors in L1 make slower than they were priced: the library has another default for little free L1.
-    """
-
-    ns: float | None
-    failed: int = -1
-    error: str = ""
-    l1_peak_bytes: int = 0
-    lowest: tuple[int, ...] = ()
-    skipped: dict[int, str] = field(default_factory=dict)
-    crowded: tuple[int, ...] = ()
-
-
-def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) -> Replayed:
-    """Replays the steps on an idle device: exact addresses, circular buffers against tensors, and time."""
-    device = Replay(machine.card, l1_small_bytes)
-    tensors: dict[SSAValue, Held] = {}
-    skipped: dict[int, str] = {}
-    crowded: list[int] = []
-    ends: dict[int, list[SSAValue]] = {}
-    moved_steps = {number for number, decision in plan.taken.items() if decision.choice.then is not None}
-    for place_, end in enumerate(ends_of(graph, moved_steps | plan.packed) if moved_steps or plan.packed else graph.ends):
-        ends.setdefault(end, []).append(graph.values[place_])
-    uses = {value: number for number, step in enumerate(graph.steps) for value in step.op.operands}
-    movable = set(graph.values)
-    local = {value for value, is_local in zip(graph.values, graph.local, strict=True) if is_local}
-    try:
-        for number, step in enumerate(graph.steps):
-            decision, before_ns = plan.taken.get(number), device.device_ns
-            try:
-                _run(device, step.op, decision, tensors, [value for value in ends.get(number, []) if value in local])
-            except NotAskable:  # it allocates nothing, but frees the operands whose last use it is
-                pass
-            except OutOfMemory as error:
-                return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, tensors))
-            except ShimError as error:
-                if number in plan.taken:
-                    return Replayed(None, number, str(error))
-                skipped[number] = str(error)
-            if decision is not None and step.op.name in FAMILIES and device.device_ns - before_ns > CROWDED * decision.choice.ns:
-                crowded.append(number)
-            for value in _freed_in(step.op, decision):
-                if value in tensors:
-                    device.free(tensors.pop(value))
-            for value in ends.get(number, []):
-                if value in tensors:
-                    device.free(tensors.pop(value))
-            for value in step.op.operands:
-                if value in tensors and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
-                    device.free(tensors.pop(value))
-            try:
-                if number in moved_steps:
-                    _move(device, tensors, step.op.results[0], "ttnn.to_memory_config", plan.taken[number].choice.leaves)
-                if number in plan.packed:
-                    _move(device, tensors, step.op.results[0], "ttnn.reallocate")
-            except ShimError as error:
-                return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, tensors))
-        makers = graph.makers()
-        for place_ in graph.returned:
-            value = graph.values[place_]
-            if value in tensors and _result_of(plan, makers[place_]) != DRAM:
-                try:
-                    device.free(_first(device.call("ttnn.to_memory_config", [tensors[value], DRAM])))
-                except ShimError as error:
-                    return Replayed(None, len(graph.steps), str(error))
-        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes, skipped=skipped, crowded=tuple(crowded))
-    finally:
-        for tensor in tensors.values():
-            device.free(tensor)
-        device.close()
-
-
-def _move(device: Replay, tensors: dict[SSAValue, Held], value: SSAValue, target: str, *arguments: Any) -> None:
-    """Replaces a value's tensor by a copy that `target` creates."""
-    copy = _first(device.call(target, [tensors[value], *arguments]))
-    device.free(tensors[value])
-    tensors[value] = copy
-
-
-def _freed_in(op: Operation, decision: Taken | None) -> list[SSAValue]:
-    """Operands whose memory the op frees or overwrites; for a moved operand, its copy."""
-    if decision is None:
-        return []
-    moved_operands = {index for index, _ in decision.moves}
-    return [op.operands[index] for index in decision.choice.priced.candidate.frees if index not in moved_operands]
-
-
-def _lowest(device: Replay, graph: Forward, plan: Plan, tensors: Mapping[SSAValue, Held]) -> tuple[int, ...]:
-    addresses = []
-    for place_, number in graph.makers().items():
-        value = graph.values[place_]
-        if value in tensors and _result_of(plan, number).buffer == "L1":
-            try:
-                addresses.append((device.address(tensors[value]), place_))
-            except ShimError:  # its last reader frees it
-                continue
-    return tuple(place_ for _, place_ in sorted(addresses))
-
-
-def _run(device: Replay, op: Operation, decision: Taken | None, tensors: dict[SSAValue, Held], ending: Sequence[SSAValue]) -> None:
-    """ending: values whose last use the op is; an operand that is moved for the op and ends there is freed right after the move."""
-    copies: dict[SSAValue, Held] = {}
-    for index, memory in decision.moves if decision is not None else ():
-        value = op.operands[index]
-        copies[value] = _first(device.call("ttnn.to_memory_config", [_tensor_of(device, value, tensors), memory]))
-        if value in ending and sum(value is operand for operand in op.operands) == 1:
-            device.free(tensors.pop(value))
-    for index, memory in decision.choice.priced.candidate.weights.items() if decision is not None else ():
-        copies[op.operands[index]] = device.tensor(spec_of(op.operands[index], memory))
-    changed = decision.choice.priced.candidate.attributes if decision is not None else {}
-    result = decision.choice.result if decision is not None else None
-    target, first, arguments = call_of(op, changed, result, lambda value: copies.get(value) or _tensor_of(device, value, tensors))
-    output = device.call(target, first, **arguments)
-    for value, tensor in zip(op.results, output, strict=False):
-        if tensor is not None:
-            tensors[value] = tensor
-    for tensor in output[len(op.results) :]:
-        if tensor is not None:
-            device.free(tensor)
-    for tensor in copies.values():
-        device.free(tensor)
-
-
-def _result_of(plan: Plan, maker: int) -> Memory:
-    """The memory of a step's result."""
-    decision = plan.taken.get(maker)
-    return decision.choice.leaves if decision is not None else DRAM
-
-
-def _first(tensors: list[Held | None]) -> Held:
-    assert tensors[0] is not None
-    return tensors[0]
-
-
-def _tensor_of(device: Replay, value: SSAValue, tensors: dict[SSAValue, Held]) -> Held:
-    """The tensor of a value; inputs, weights and results of skipped steps are allocated according to their types."""
-    if value not in tensors:
-        tensors[value] = device.tensor(spec_of(value))
-    return tensors[value]
 
 
 def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int], policy: Policy) -> int | None:

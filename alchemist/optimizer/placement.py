@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Memory, Spec, query
@@ -15,7 +15,7 @@ from alchemist.ir.dialects import has_trait
 from alchemist.optimizer.calls import NotAskable, ask, spec_of
 from alchemist.optimizer.candidate import Candidate, Priced
 from alchemist.optimizer.choose import FAMILIES, Refusals, price_all, roomiest
-from alchemist.optimizer.graph import DRAM, L1, Step
+from alchemist.optimizer.graph import DRAM, L1, Forward, Step, l1_bytes, may_share
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.sharded import SHARDED
 from alchemist.optimizer.windows import convolution, halo_stays, pool
@@ -24,6 +24,7 @@ MOST_CONFIGS = 6  # configurations that are tried for the other memories of an o
 MOST_MOVING_OPERANDS = 4
 MOST_SIZES = 3  # choices of the same memories that are kept, each slower than the one before but with less L1
 SMALLER = 0.85
+RESHARD_NS = 1000.0  # least gain of a further statement in the program
 ON_SHARDS = {"ttnn.conv2d": convolution, "ttnn.conv_transpose2d": convolution, "ttnn.max_pool2d": pool, "ttnn.avg_pool2d": pool}
 IN_DRAM = {"ttnn.scaled_dot_product_attention": (3,)}
 """Indices of operands that the library requires in DRAM: the mask."""
@@ -169,6 +170,22 @@ class Moves:
             except ShimError:
                 self._known[key] = None
         return self._known[key]
+
+
+def leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memory, moves: Moves) -> list[Choice]:
+    """The choices whose readers find the result in a memory: it is created there, or moved there at once."""
+    found = [choice for choice in listed if choice.leaves == memory]
+    step = graph.steps[number]
+    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and not may_share(step.op)
+    for choice in listed if may_move else ():
+        if choice.result == memory or choice.then is not None:
+            continue
+        spec = spec_of(step.op.results[0], choice.result)
+        cost = moves.ns(spec, memory)
+        if cost is not None:
+            both = l1_bytes(spec, choice.result, moves.cores) + l1_bytes(spec, memory, moves.cores)
+            found.append(replace(choice, then=memory, then_ns=cost + RESHARD_NS, own_bytes=max(choice.own_bytes, both)))
+    return found
 
 
 def spec_at(step: Step, index: int, memory: Memory) -> Spec:

@@ -17,13 +17,12 @@ from ttnn_shim.queries import Memory
 from alchemist.optimizer.calls import spec_of
 from alchemist.optimizer.graph import DRAM, L1, Forward, Step, l1_bytes
 from alchemist.optimizer.machine import Machine
-from alchemist.optimizer.placement import Choice, Moves
+from alchemist.optimizer.placement import RESHARD_NS, Choice, Moves
 
 GONE = Memory("GONE")
 """Marks a value in a state that its last reader freed or overwrote; a caller's variable may still refer to it."""
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
-RESHARD_NS = 1000.0  # least gain of a further statement in the program
 IN_DRAM_NS = 20.0  # least gain of a result that is placed in DRAM, where others are in L1
 FOR_ONE_FUNCTION = 0.05
 """Share of the plan's time that equal choices in repeated layers may cost."""

@@ -8,15 +8,23 @@ from pathlib import Path
 
 import pytest
 import torch
+from modules import convolutions, lowered
 from test_placement import layout, of_forward, replayed
 from torch import nn
+from ttnn_shim.queries import Memory
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist import codegen_py
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.optimizer.calls import maker_of
+from alchemist.optimizer.fewer_moves import without_detours
+from alchemist.optimizer.graph import DRAM, forward_of
 from alchemist.optimizer.machine import machine
+from alchemist.optimizer.placement import Moves, choices, leaving
+from alchemist.optimizer.replaying import Replayed
+from alchemist.optimizer.search import Plan, Taken
 from alchemist.optimizer.sharded import cores_of, height_shards
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
@@ -144,3 +152,30 @@ def test_halos_stay_where_they_are() -> None:
 def test_groups_whose_zeros_no_product_takes_stay_whole() -> None:
     module = compiled(ReadByNoProduct(144), (2, 3, 112, 112), optimization_level=2)
     assert [int(access.attr(op, "groups")) for op in of_forward(module, "ttnn.conv2d")][-1] == 144
+
+
+@pytest.mark.parametrize("equal", [False, True], ids=["two convolutions", "two steps of a loop"])
+def test_a_result_stays_in_the_shards_that_its_reader_moves_it_to(equal: bool) -> None:
+    """Steps of a loop remain equal: what the first of them reads is moved in front of the loop."""
+    (forward,) = [func for func in functions(lowered(convolutions())) if not is_const_eval(func)]
+    graph, card = forward_of(forward), machine("n150")
+    stem, first, second = [number for number, step in enumerate(graph.steps) if step.op.name == "ttnn.conv2d"]
+    moves = Moves(card)
+
+    def on_shards(number: int, shards: Memory | None = None) -> Taken:
+        listed = choices(graph.steps[number], card, 0.9, {}, 1 << 15)
+        choice = next(c for c in listed if c.operands[0].shard is not None and c.operands[0] == c.result and shards in (None, c.result))
+        return Taken(leaving(graph, number, [choice], DRAM, moves)[-1], ((0, choice.operands[0]),))
+
+    taken = {first: on_shards(first)}
+    shards = taken[first].choice.result
+    taken |= {second: on_shards(second, shards), stem: Taken(choices(graph.steps[stem], card, 0.9, {}, 1 << 15)[0], ())}
+    groups = {stem: "stem", first: "window", second: "window" if equal else "last"}
+    del graph.steps[second + 1 :]
+    graph.returned = []
+    slower = Plan(0.0, taken)
+    plan, done = without_detours(graph, slower, Replayed(2.0), groups, moves, lambda plan: Replayed(1.0))
+    assert (plan.taken[first].choice.leaves, plan.taken[second].moves) == (shards, ())
+    assert (plan.taken[stem].choice.then, plan.taken[first].moves) == ((shards, ()) if equal else (None, ((0, shards),)))
+    assert without_detours(graph, slower, Replayed(2.0), groups, moves, lambda plan: Replayed(None)) == (slower, Replayed(2.0)), "it has to fit"
+    assert done.ns == 1.0

@@ -1,0 +1,154 @@
+"""Moves between memories that a finished plan does not need: the search prices each step by itself and keeps equal layers equal.
+
+Each function returns the plan and its replay, the same ones where fewer moves are slower or do not fit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ttnn_shim.queries import Memory
+
+from alchemist.optimizer.calls import spec_of
+from alchemist.optimizer.graph import Forward
+from alchemist.optimizer.placement import Choice, Moves, leaving
+from alchemist.optimizer.replaying import Replayed, result_of
+from alchemist.optimizer.search import Plan, Taken
+
+Replay = Callable[[Plan], Replayed]
+
+
+def without_moves(
+    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], replay: Replay
+) -> tuple[Plan, Replayed]:
+    """The plan without moves of results with one reader: they are created in the reader's memory, if that is as fast and fits.
+
+    Equal ops have one choice, so that the casts of query, key and value write to DRAM when only the key is read in L1. The move of what the last of
+    equal layers or steps makes stays: that layer would no longer be equal to the others.
+    """
+    makers = graph.makers()
+    sizes = Counter(groups.values())
+    read_groups = {number: Counter(groups.get(makers[place]) for _, place in graph.steps[number].operands if place in makers) for number in plan.taken}
+    readers = Counter(place for step in graph.steps for _, place in step.operands)
+    decisions, count = dict(plan.taken), 0
+    for number, reader in plan.taken.items():
+        places = dict(graph.steps[number].operands)
+        for index, memory in reader.moves:
+            place_ = places[index]
+            maker = makers[place_]
+            decision = decisions.get(maker)
+            if decision is None or decision.choice.then is not None or readers[place_] > 1 or place_ in graph.returned or len(graph.steps[maker].results) > 1:
+                continue
+            if maker in groups and sizes[groups[maker]] > read_groups[number][groups[maker]] and sizes[groups.get(number)] == 1:
+                continue
+            same = (option for option in options[maker] if (option.operands, option.result, option.then) == (decision.choice.operands, memory, None))
+            if (other := next(same, None)) is not None:
+                decisions[maker] = replace(decision, choice=other)
+                decisions[number] = replace(decisions[number], moves=tuple(move for move in decisions[number].moves if move[0] != index))
+                count += 1
+    if not count:
+        return plan, done
+    return _faster(plan, done, decisions, replay)
+
+
+def moved_once(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], moves: Moves, replay: Replay) -> tuple[Plan, Replayed]:
+    """The plan where a result that several readers move to one memory is moved there once, behind its maker, if that is as fast and fits.
+
+    Equal ops stay equal: all readers of all of them move to that memory.
+    """
+    makers = graph.makers()
+    targets: dict[Any, list[Memory]] = {}
+    for number, step in enumerate(graph.steps):
+        moved = dict(plan.taken[number].moves) if number in plan.taken else {}
+        for index, place in step.operands:
+            if place in makers:
+                targets.setdefault(groups[makers[place]], []).append(moved.get(index, result_of(plan, makers[place])))
+    sizes = Counter(groups[number] for number in plan.taken)
+    decisions = dict(plan.taken)
+    for number, decision in plan.taken.items():
+        to = targets.get(groups[number], [])
+        if len(set(to)) != 1 or len(to) <= sizes[groups[number]] or decision.choice.leaves == to[0]:
+            continue
+        ways = [choice for choice in leaving(graph, number, [decision.choice], to[0], moves) if choice.then is not None]
+        if ways:
+            decisions[number] = replace(decision, choice=ways[0])
+    once = {place for number in decisions if decisions[number] is not plan.taken[number] for place in graph.steps[number].results}
+    if not once:
+        return plan, done
+    for number, step in enumerate(graph.steps):
+        if number in decisions:
+            kept = tuple(move for move in decisions[number].moves if dict(step.operands)[move[0]] not in once)
+            decisions[number] = replace(decisions[number], moves=kept)
+    return _faster(plan, done, decisions, replay)
+
+
+def without_detours(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], moves: Moves, replay: Replay) -> tuple[Plan, Replayed]:
+    """The plan without moves behind an op whose result every reader moves again: readers move it from where the op makes it, or read it there.
+
+    before: conv2d -> shards; to DRAM; to the same shards; conv2d         after: conv2d -> shards; conv2d
+    """
+    detours: dict[Any, list[int]] = {}
+    for number, decision in plan.taken.items():
+        if decision.choice.then is not None:
+            detours.setdefault(groups.get(number, number), []).append(number)
+    all_direct = plan
+    for numbers in detours.values():
+        all_direct = _direct(graph, all_direct, numbers, groups, moves) or all_direct
+    if all_direct is plan:
+        return plan, done
+    fastest, replayed = _faster(plan, done, all_direct.taken, replay)
+    if fastest is not plan:
+        return fastest, replayed
+    for numbers in detours.values():
+        direct = _direct(graph, plan, numbers, groups, moves)
+        plan, done = _faster(plan, done, direct.taken, replay) if direct is not None else (plan, done)
+    return plan, done
+
+
+def _direct(graph: Forward, plan: Plan, numbers: Sequence[int], groups: Mapping[int, Any], moves: Moves) -> Plan | None:
+    """The plan without the moves behind equal ops; None where a reader does not move their result, or where equal layers would differ."""
+    makers = graph.makers()
+    readers: dict[int, list[tuple[int, int]]] = {}  # value -> (step, operand index)
+    for number, step in enumerate(graph.steps):
+        for index, place in step.operands:
+            readers.setdefault(place, []).append((number, index))
+    changed = {number: replace(plan.taken[number], choice=replace(plan.taken[number].choice, then=None, then_ns=0.0)) for number in numbers}
+    results = [place for number in numbers for place in graph.steps[number].results]
+    if any(place in graph.returned for place in results):
+        return None
+    reads = [read for place in results for read in readers.get(place, [])]
+    for number, index in reads:
+        decision = changed.get(number) or plan.taken.get(number)
+        value = graph.steps[number].op.operands[index]
+        source = plan.taken[makers[dict(graph.steps[number].operands)[index]]].choice.result
+        to = dict(decision.moves).get(index) if decision is not None else None
+        if decision is None or to is None or moves.ns(spec_of(value, source), to) is None:
+            return None
+        changed[number] = replace(decision, moves=tuple(move for move in decision.moves if move[0] != index or to != source))
+    for number, decision in plan.taken.items():  # the first of equal layers reads what another op makes, which moves it in front of them
+        twins = [(index, changed[read]) for read, index in reads if read != number and groups.get(read) == groups.get(number)]
+        for index, twin in twins[:1]:
+            if (number, index) in reads or index in dict(twin.moves):
+                continue
+            place = dict(graph.steps[number].operands)[index]
+            maker, to = makers[place], dict(decision.moves).get(index)
+            entry = changed.get(maker) or plan.taken.get(maker)
+            if to is None or entry is None or len(readers[place]) > 1 or entry.choice.then is not None:
+                return None
+            moved = leaving(graph, maker, [entry.choice], to, moves)
+            if not moved:
+                return None
+            changed[maker] = replace(entry, choice=moved[0])
+            own = changed.get(number, decision)
+            changed[number] = replace(own, moves=tuple(move for move in own.moves if move[0] != index))
+    return replace(plan, taken={**plan.taken, **changed})
+
+
+def _faster(plan: Plan, done: Replayed, decisions: Mapping[int, Taken], replay: Replay) -> tuple[Plan, Replayed]:
+    """The plan with these decisions if it fits and is as fast, else the plan."""
+    other = replace(plan, taken=dict(decisions))
+    again = replay(other)
+    return (other, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)

@@ -1,0 +1,166 @@
+"""Replays a plan on an idle simulated device: addresses, circular buffers against tensors, and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttnn_shim.errors import OutOfMemory, ShimError
+from ttnn_shim.queries import Memory
+from ttnn_shim.replay import Held, Replay
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.optimizer.calls import NotAskable, call_of, spec_of
+from alchemist.optimizer.choose import FAMILIES
+from alchemist.optimizer.graph import DRAM, Forward, ends_of
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.search import Plan, Taken
+
+CROWDED = 2.0
+"""A product that takes so many times its price has another config than was priced; moves of its operands are less."""
+
+
+@dataclass(slots=True)
+class Replayed:
+    """ns: None where the device ran out of memory at step `failed`. lowest: values in L1 then, the lowest address first.
+
+    skipped: steps without a plan whose call is refused, and why: the simulator may have no such path. crowded: products with the library's default
+        config that other tensors in L1 make slower than they were priced: the library has another default for little free L1.
+    """
+
+    ns: float | None
+    failed: int = -1
+    error: str = ""
+    l1_peak_bytes: int = 0
+    lowest: tuple[int, ...] = ()
+    skipped: dict[int, str] = field(default_factory=dict)
+    crowded: tuple[int, ...] = ()
+
+
+def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) -> Replayed:
+    """Replays the steps on an idle device: exact addresses, circular buffers against tensors, and time."""
+    device = Replay(machine.card, l1_small_bytes)
+    tensors: dict[SSAValue, Held] = {}
+    skipped: dict[int, str] = {}
+    crowded: list[int] = []
+    ends: dict[int, list[SSAValue]] = {}
+    moved_steps = {number for number, decision in plan.taken.items() if decision.choice.then is not None}
+    for place_, end in enumerate(ends_of(graph, moved_steps | plan.packed) if moved_steps or plan.packed else graph.ends):
+        ends.setdefault(end, []).append(graph.values[place_])
+    uses = {value: number for number, step in enumerate(graph.steps) for value in step.op.operands}
+    movable = set(graph.values)
+    local = {value for value, is_local in zip(graph.values, graph.local, strict=True) if is_local}
+    try:
+        for number, step in enumerate(graph.steps):
+            decision, before_ns = plan.taken.get(number), device.device_ns
+            try:
+                _run(device, step.op, decision, tensors, [value for value in ends.get(number, []) if value in local])
+            except NotAskable:  # it allocates nothing, but frees the operands whose last use it is
+                pass
+            except OutOfMemory as error:
+                return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, tensors))
+            except ShimError as error:
+                if number in plan.taken:
+                    return Replayed(None, number, str(error))
+                skipped[number] = str(error)
+            if decision is not None and step.op.name in FAMILIES and device.device_ns - before_ns > CROWDED * decision.choice.ns:
+                crowded.append(number)
+            for value in _freed_in(step.op, decision):
+                if value in tensors:
+                    device.free(tensors.pop(value))
+            for value in ends.get(number, []):
+                if value in tensors:
+                    device.free(tensors.pop(value))
+            for value in step.op.operands:
+                if value in tensors and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
+                    device.free(tensors.pop(value))
+            try:
+                if number in moved_steps:
+                    _move(device, tensors, step.op.results[0], "ttnn.to_memory_config", plan.taken[number].choice.leaves)
+                if number in plan.packed:
+                    _move(device, tensors, step.op.results[0], "ttnn.reallocate")
+            except ShimError as error:
+                return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, tensors))
+        makers = graph.makers()
+        for place_ in graph.returned:
+            value = graph.values[place_]
+            if value in tensors and result_of(plan, makers[place_]) != DRAM:
+                try:
+                    device.free(_first(device.call("ttnn.to_memory_config", [tensors[value], DRAM])))
+                except ShimError as error:
+                    return Replayed(None, len(graph.steps), str(error))
+        return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes, skipped=skipped, crowded=tuple(crowded))
+    finally:
+        for tensor in tensors.values():
+            device.free(tensor)
+        device.close()
+
+
+def _move(device: Replay, tensors: dict[SSAValue, Held], value: SSAValue, target: str, *arguments: Any) -> None:
+    """Replaces a value's tensor by a copy that `target` creates."""
+    copy = _first(device.call(target, [tensors[value], *arguments]))
+    device.free(tensors[value])
+    tensors[value] = copy
+
+
+def _freed_in(op: Operation, decision: Taken | None) -> list[SSAValue]:
+    """Operands whose memory the op frees or overwrites; for a moved operand, its copy."""
+    if decision is None:
+        return []
+    moved_operands = {index for index, _ in decision.moves}
+    return [op.operands[index] for index in decision.choice.priced.candidate.frees if index not in moved_operands]
+
+
+def _lowest(device: Replay, graph: Forward, plan: Plan, tensors: Mapping[SSAValue, Held]) -> tuple[int, ...]:
+    addresses = []
+    for place_, number in graph.makers().items():
+        value = graph.values[place_]
+        if value in tensors and result_of(plan, number).buffer == "L1":
+            try:
+                addresses.append((device.address(tensors[value]), place_))
+            except ShimError:  # its last reader frees it
+                continue
+    return tuple(place_ for _, place_ in sorted(addresses))
+
+
+def _run(device: Replay, op: Operation, decision: Taken | None, tensors: dict[SSAValue, Held], ending: Sequence[SSAValue]) -> None:
+    """ending: values whose last use the op is; an operand that is moved for the op and ends there is freed right after the move."""
+    copies: dict[SSAValue, Held] = {}
+    for index, memory in decision.moves if decision is not None else ():
+        value = op.operands[index]
+        copies[value] = _first(device.call("ttnn.to_memory_config", [_tensor_of(device, value, tensors), memory]))
+        if value in ending and sum(value is operand for operand in op.operands) == 1:
+            device.free(tensors.pop(value))
+    for index, memory in decision.choice.priced.candidate.weights.items() if decision is not None else ():
+        copies[op.operands[index]] = device.tensor(spec_of(op.operands[index], memory))
+    changed = decision.choice.priced.candidate.attributes if decision is not None else {}
+    result = decision.choice.result if decision is not None else None
+    target, first, arguments = call_of(op, changed, result, lambda value: copies.get(value) or _tensor_of(device, value, tensors))
+    output = device.call(target, first, **arguments)
+    for value, tensor in zip(op.results, output, strict=False):
+        if tensor is not None:
+            tensors[value] = tensor
+    for tensor in output[len(op.results) :]:
+        if tensor is not None:
+            device.free(tensor)
+    for tensor in copies.values():
+        device.free(tensor)
+
+
+def result_of(plan: Plan, maker: int) -> Memory:
+    """The memory of a step's result."""
+    decision = plan.taken.get(maker)
+    return decision.choice.leaves if decision is not None else DRAM
+
+
+def _first(tensors: list[Held | None]) -> Held:
+    assert tensors[0] is not None
+    return tensors[0]
+
+
+def _tensor_of(device: Replay, value: SSAValue, tensors: dict[SSAValue, Held]) -> Held:
+    """The tensor of a value; inputs, weights and results of skipped steps are allocated according to their types."""
+    if value not in tensors:
+        tensors[value] = device.tensor(spec_of(value))
+    return tensors[value]
