@@ -5,10 +5,13 @@ Nothing here touches the disk; `alchemist.export` writes what this returns.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from types import CodeType
 from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,6 +25,7 @@ from alchemist.program.model import Program, Step, WeightRef
 from alchemist.progress import Progress
 
 Framework = Literal["torch", "jax", "onnx"]
+_FRAMEWORKS: tuple[Framework, ...] = ("jax", "torch")
 
 
 @dataclass(slots=True)
@@ -74,16 +78,36 @@ def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
             return "torch"
         if package in ("jax", "jaxlib", "flax"):
             return "jax"
-    for framework in ("torch", "jax"):
-        # A plain function on numpy arrays or numbers: its module decides.
-        names = getattr(model, "__globals__", {})
-        if framework in sys.modules and any(getattr(value, "__name__", "").split(".")[0] == framework for value in list(names.values())):
+    for framework in _FRAMEWORKS:
+        # A function on numpy arrays or numbers: what it names decides.
+        if framework in sys.modules and framework in _packages_named(model):
             return framework
     raise FrontendError(
         f"cannot determine the framework of {model!r}",
         expected="a torch.nn.Module, a function called with torch tensors or JAX arrays, or the path of an ONNX file",
         got=", ".join(sorted({type(leaf).__name__ for leaf in _leaves((args, dict(kwargs)))})) or "no arguments",
     )
+
+
+def _packages_named(function: Any) -> set[str]:
+    """The packages that a function, its wrappers (`jax.jit`, `functools.partial`) and the functions defined in it name; else those that its file names."""
+    while isinstance(function, partial):
+        function = function.func
+    wrapped = inspect.unwrap(function)
+    if not hasattr(wrapped, "__code__") and callable(wrapped):
+        wrapped = type(wrapped).__call__
+    variables = getattr(wrapped, "__globals__", {})
+    used, codes = set(), [getattr(wrapped, "__code__", None)]
+    for code in codes:
+        codes += [one for one in getattr(code, "co_consts", ()) if isinstance(one, CodeType)]
+        used |= {name for name in getattr(code, "co_names", ()) if name in variables}
+    packages = _packages_of([type(function), *(variables[name] for name in used)])
+    return packages if packages & set(_FRAMEWORKS) else _packages_of(list(variables.values()))
+
+
+def _packages_of(values: Sequence[Any]) -> set[str]:
+    names = [getattr(value, attribute, None) for value in values for attribute in ("__name__", "__module__")]
+    return {name.partition(".")[0].removesuffix("lib") for name in names if isinstance(name, str)}
 
 
 def _derives_from(value: Any, module: str, name: str) -> bool:
