@@ -1,4 +1,4 @@
-"""The library's default compute configs, written out.
+"""The library's default compute configs, written out. A convolution's needs not be: no other config of its call changes it.
 
 A bfloat16 matmul with `program_config` or `core_grid` but no compute config drops from HiFi2 to LoFi (`create_matmul_attributes`,
 tt-metal #55889). So every program config comes with the compute config of level 0, which keeps the numerics.
@@ -40,12 +40,6 @@ def of_matmul(op: Operation, architecture: str) -> StructAttr:
     else:
         fidelity = "hifi2"
     return _config(fidelity, False, wide, not wide)
-
-
-def of_convolution(op: Operation) -> StructAttr:
-    """The default of conv2d in ttnn 0.81.1: 32-bit accumulation only for float32 operands."""
-    exact = _dtype(op.operands[0]) == "f32" and _dtype(op.operands[1]) == "f32"
-    return _config("hifi4", True, exact, False)
 
 
 def of_attention() -> StructAttr:

@@ -12,12 +12,11 @@ from ttnn_shim.queries import Memory
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import layout_of
-from alchemist.optimizer import compute
 from alchemist.optimizer.calls import NATURAL, NotAskable, ask, memory_of
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import Step
 from alchemist.optimizer.machine import Machine
-from alchemist.optimizer.matmul import COMPUTE, divisors
+from alchemist.optimizer.matmul import divisors
 from alchemist.optimizer.sharded import images, is_image, is_whole
 
 CONV_CONFIG = "conv2d_config"
@@ -59,11 +58,10 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
     else:
         return
     places = [index for index, _ in step.operands]
-    common: dict[str, Any] = {} if compute.given(op, COMPUTE) else {COMPUTE: compute.of_convolution(op)}
     frees = (0,) if 0 in step.last else ()
     for shards in shapes:
         small = access.struct(have.name, {**have.python(), "deallocate_activation": True, "act_block_h_override": 32})
-        result = _natural(step, machine, shards, {CONV_CONFIG: small, **common}, l1_small_bytes)  # blocks have no effect
+        result = _natural(step, machine, shards, {CONV_CONFIG: small}, l1_small_bytes)  # blocks have no effect
         if result is None or result.shard is None:
             continue
         rows = result.shard[0][0] // 32
@@ -75,7 +73,7 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
                 changed = ({"act_block_h_override": height} if height else {}) | ({HALO: False} if stays else {})
                 fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **changed, **dict.fromkeys(buffers, True)}
                 label = f"on the input's shards{f', blocks of {height} rows' if height else ''}{doubled}{', halo where it is' if stays else ''}"
-                attributes = {CONV_CONFIG: access.struct(have.name, fields), **common}
+                attributes = {CONV_CONFIG: access.struct(have.name, fields)}
                 candidates.append(Candidate(label, attributes, dict.fromkeys(places, shards), result, frees))
             yield candidates
 
