@@ -199,6 +199,11 @@ class LoopItem:
 Item = Node | CallItem | LoopItem
 
 
+def _is_move(item: Item) -> bool:
+    """Whether it only moves a tensor: a module is as thin with its operand's move as without."""
+    return isinstance(item, Node) and item.spec.name == "ttnn.to_memory_config"
+
+
 def reads(item: Item) -> list[Value]:
     if isinstance(item, Node):
         return item.inputs()
@@ -301,7 +306,7 @@ class Recovery:
             inner = self._items(item.group) if isinstance(item, _Method) else self._items(item)
             probe = self._probe(item, inner)
             only_calls = all(isinstance(part, CallItem) for part in inner) and item not in layers
-            if len(inner) == 1 or _is_wide(probe) or only_calls:
+            if sum(not _is_move(part) for part in inner) < 2 or _is_wide(probe) or only_calls:
                 flat.extend(inner)
             else:
                 flat.append(self._call(item, probe))
