@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
+from alchemist.program.config_calls import ConfigCall, calls_of_configs, comment_of
 from alchemist.program.constants import Ranges, shared_cores
 from alchemist.program.model import FORWARD
 from alchemist.program.names import numbered, unique
@@ -18,7 +19,7 @@ from alchemist.resources import template_text
 from emit_cpp import layout
 from emit_cpp.printer import function_text, returns_names
 from emit_cpp.text import quoted
-from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, memory_config_call, record_class, render, render_cores, render_float, with_derived
+from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, config_call, memory_config_call, record_class, render, render_cores, render_float, with_derived
 from emit_cpp.wrap import wrapped
 
 __all__ = ["emit"]
@@ -44,6 +45,8 @@ GENERATION = ("generate.hpp", "generate.cpp")
 """Files that are the same in every program that generates text."""
 
 
+CONFIGS = "configs.hpp"
+"""The file of the functions that make configs, in a program that has several of a kind."""
 TRACE = ("traced.hpp", "traced.cpp")
 """Files that are the same in every program that captures its forward function."""
 
@@ -64,6 +67,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
     constants = _constants(program.constants)
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
     interface = _interface(program, separate=separate)
+    uses_configs = bool(calls_of_configs(program.constants) or calls_of_configs(program.prepare_constants))
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
     files = {
         "model.hpp": render_template(
@@ -78,6 +82,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             headers=_headers(functions),
             consteval=separate,
             short=_short_names(body),
+            configs=bool(calls_of_configs(program.constants)),
             uses_release=any(isinstance(statement, model.Free) for function in functions for statement in model.statements(function.body)),
             constants=constants,
             functions=texts,
@@ -96,13 +101,21 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             standard=_standard_headers(body, ("optional",)),
             headers=_headers(program.prepare),
             short=_short_names(body),
+            configs=bool(calls_of_configs(program.prepare_constants)),
             constants=constants,
             functions=texts[:-1],
             prepare=texts[-1],
         )
     # Only what this program's names and numbers are in: the others are the simulator's sources to the byte, so that it brings them built.
     generates = program.generation is not None
-    same_in_all = ["main.cpp", *SUPPORT, *(["consteval.hpp"] if separate else []), *(GENERATION if generates else []), *(TRACE if trace else [])]
+    same_in_all = [
+        "main.cpp",
+        *SUPPORT,
+        *([CONFIGS] if uses_configs else []),
+        *(["consteval.hpp"] if separate else []),
+        *(GENERATION if generates else []),
+        *(TRACE if trace else []),
+    ]
     return {
         **{name: wrapped(text) for name, text in files.items()},
         **{name: template_text(f"cpp/{name}") for name in same_in_all},
@@ -311,14 +324,18 @@ def _headers(functions: Iterable[model.Function]) -> list[str]:
 
 def _constants(constants: Sequence[model.Constant]) -> list[list[str]]:
     """Lines of each, sets of cores that several have before them."""
-    cores = shared_cores(constants)
-    return [*([f"const auto {name} = {render_cores(ranges)};"] for ranges, name in cores.items()), *(_constant(constant, cores) for constant in constants)]
+    cores, calls = shared_cores(constants), calls_of_configs(constants)
+    named = [[f"const auto {name} = {render_cores(ranges)};"] for ranges, name in cores.items()]
+    return [*named, *(_constant(constant, cores, calls.get(constant.name)) for constant in constants)]
 
 
-def _constant(constant: model.Constant, cores: Mapping[Ranges, str]) -> list[str]:
-    """Lines of a named constant. cores: names of sets of cores."""
-    out = [f"// {line}" for line in lines_of_text(constant.comment, WIDTH - 3)] if constant.comment else []
+def _constant(constant: model.Constant, cores: Mapping[Ranges, str], made: ConfigCall | None) -> list[str]:
+    """Lines of a named constant. cores: names of sets of cores. made: the call that it is, if it is one."""
+    text = comment_of(constant, made)
+    out = [f"// {line}" for line in lines_of_text(text, WIDTH - 3)] if text else []
     value = constant.value
+    if made is not None:
+        return [*out, *layout.lines(config_call(f"const auto {constant.name} = ", made, cores), "")]
     if isinstance(value, model.Literal):
         if constant.kind is Kind.FLOAT or isinstance(value.value, float):
             return [*out, f"constexpr float {constant.name} = {render_float(float(str(value.value)))};"]

@@ -10,6 +10,7 @@ import numpy as np
 from alchemist.errors import EmitError
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
+from alchemist.program.config_calls import ConfigCall
 from alchemist.program.constants import Ranges
 from alchemist.program.text import float_digits
 from emit_cpp import layout
@@ -220,3 +221,19 @@ def memory_config_call(config: model.MemoryConfig, names: Mapping[Ranges, str] |
         shard = [grid, f"std::array<uint32_t, 2>{{{extents}}}", f"ttnn::ShardOrientation::{orientation.upper()}"]
         parts.append(layout.Call("ttnn::ShardSpec", shard))
     return layout.Call("ttnn::MemoryConfig", parts)
+
+
+def config_call(head: str, call: ConfigCall, names: Mapping[Ranges, str]) -> layout.Call:
+    """The statement that sets a constant to what a function of utils makes. head: what stands in front. names: of sets of cores that have one."""
+
+    def part(value: model.Value | tuple[int, int]) -> str:
+        if isinstance(value, tuple):
+            return f"{{{value[0]}, {value[1]}}}"
+        if isinstance(value, model.MemoryConfig) and value.shard is not None:
+            ranges = value.shard[1]
+            ((_, (columns, rows)), *others) = ranges
+            return names.get(ranges) or (render_cores(ranges) if others else f"ttnn::CoreGrid({columns + 1}, {rows + 1})")
+        return render(value)
+
+    parts = [f"/*{name}=*/{part(value)}" if name else part(value) for name, value in call.parts]
+    return layout.Call(f"{head}utils::{call.function}", parts, ";")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from alchemist.errors import InternalError
 from alchemist.program import model
+from alchemist.program.config_calls import calls_of_configs, comment_of
 from alchemist.program.constants import shared_cores
 from alchemist.program.names import numbered
 from alchemist.program.text import WIDTH, clean, lines_of_text
@@ -14,7 +15,7 @@ from alchemist.resources import render as render_template
 from emit_py.header import header_lines
 from emit_py.printer import function_text
 from emit_py.text import quoted, quoted_format
-from emit_py.values import render, render_cores, render_memory_config
+from emit_py.values import render, render_config_call, render_cores, render_memory_config
 
 __all__ = ["emit"]
 
@@ -61,6 +62,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
         files["consteval.py"] = render_template(
             "py/consteval.py.j2",
             title=clean(program.title),
+            configs=bool(calls_of_configs(program.prepare_constants)),
             constants=_constants(program.prepare_constants),
             functions=[function_text(function) for function in program.prepare],
         )
@@ -84,9 +86,15 @@ def _constants(constants: Sequence[model.Constant]) -> list[tuple[list[str], str
     """(lines of the comment, definition) of each, sets of cores that several have before them."""
     cores = shared_cores(constants)
     out: list[tuple[list[str], str]] = [([], f"{name} = {render_cores(ranges)}") for ranges, name in cores.items()]
+    calls = calls_of_configs(constants)
     for constant in constants:
-        value = render_memory_config(constant.value, cores) if isinstance(constant.value, model.MemoryConfig) else render(constant.value)
-        out.append((lines_of_text(constant.comment, WIDTH - 2) if constant.comment else [], f"{constant.name} = {value}"))
+        call = calls.get(constant.name)
+        if call is not None:
+            value = render_config_call(call, cores)
+        else:
+            value = render_memory_config(constant.value, cores) if isinstance(constant.value, model.MemoryConfig) else render(constant.value)
+        comment = comment_of(constant, call)
+        out.append((lines_of_text(comment, WIDTH - 2) if comment else [], f"{constant.name} = {value}"))
     return out
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from alchemist.errors import EmitError
 from alchemist.ops.spec import EnumRef
 from alchemist.program import model
+from alchemist.program.config_calls import ConfigCall
 from alchemist.program.constants import Ranges
 from alchemist.program.text import float_digits
 from emit_py.text import quoted, quoted_format
@@ -129,3 +130,16 @@ def render_memory_config(config: model.MemoryConfig, names: Mapping[Ranges, str]
     cores = (names or {}).get(ranges) or _core_range_set(ranges)
     spec = f"ttnn.ShardSpec({cores}, {[*shape]}, ttnn.ShardOrientation.{orientation.upper()})"
     return f"ttnn.MemoryConfig({head}, {spec})"
+
+
+def render_config_call(call: ConfigCall, names: Mapping[Ranges, str]) -> str:
+    """names: of sets of cores that have one."""
+
+    def part(value: model.Value | tuple[int, int]) -> str:
+        if isinstance(value, tuple):
+            return f"({value[0]}, {value[1]})"
+        if isinstance(value, model.MemoryConfig) and value.shard is not None:
+            return names.get(value.shard[1]) or render_cores(value.shard[1])
+        return render(value)
+
+    return f"utils.{call.function}({', '.join(f'{name}={part(value)}' if name else part(value) for name, value in call.parts)})"

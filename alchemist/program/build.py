@@ -17,6 +17,7 @@ from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import PRODUCTS, SHAPING, UNOPTIMIZED
 from alchemist.options import CompilerOptions
 from alchemist.program import model
+from alchemist.program.activations import name_activations
 from alchemist.program.constants import name_constants
 from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
@@ -151,6 +152,7 @@ def build_from_graph(
     final, prepare = with_defaults(final, by_name=by_name), with_defaults(prepare, by_name=by_name)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
+    final, constants = name_activations(final, constants, taken, lists=by_name)
     program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs, language)
     return replace(program, outline=with_tails(program.outline, tails))
 

@@ -174,6 +174,58 @@ def restore(weights: Weights, device: ttnn.MeshDevice) -> None:
         weights[name] = load(name, device)
 
 
+def l1_shards(strategy: ttnn.ShardStrategy, shape: tuple[int, int], cores: ttnn.CoreGrid | ttnn.CoreRangeSet) -> ttnn.MemoryConfig:
+    """Shards of `shape` in L1, one on each of the cores, row by row."""
+    return ttnn.create_sharded_memory_config(shape, cores, strategy, use_height_and_width_as_shard_shape=True)
+
+
+block_shards = functools.partial(l1_shards, ttnn.ShardStrategy.BLOCK)
+height_shards = functools.partial(l1_shards, ttnn.ShardStrategy.HEIGHT)
+width_shards = functools.partial(l1_shards, ttnn.ShardStrategy.WIDTH)
+
+
+def matmul_1d(
+    grid: tuple[int, int],
+    in0_block_w: int,
+    out_subblock: tuple[int, int],
+    per_core: tuple[int, int],
+    mcast_in0: bool,
+    fused_activation: ttnn.UnaryWithParam | None = None,
+) -> ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig:
+    """A product whose result is cut by rows (mcast_in0=False) or by columns. grid: columns and rows of cores; all else in tiles: height, width."""
+    return ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(
+        compute_with_storage_grid_size=ttnn.CoreCoord(*grid),
+        in0_block_w=in0_block_w,
+        out_subblock_h=out_subblock[0],
+        out_subblock_w=out_subblock[1],
+        per_core_M=per_core[0],
+        per_core_N=per_core[1],
+        fuse_batch=True,
+        fused_activation=fused_activation,
+        mcast_in0=mcast_in0,
+    )
+
+
+def matmul_2d(
+    grid: tuple[int, int],
+    in0_block_w: int,
+    out_subblock: tuple[int, int],
+    per_core: tuple[int, int],
+    fused_activation: ttnn.UnaryWithParam | None = None,
+) -> ttnn.MatmulMultiCoreReuseMultiCastProgramConfig:
+    """A product whose result is cut by rows and by columns. grid: columns and rows of cores; all else in tiles: height, width."""
+    return ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(
+        compute_with_storage_grid_size=ttnn.CoreCoord(*grid),
+        in0_block_w=in0_block_w,
+        out_subblock_h=out_subblock[0],
+        out_subblock_w=out_subblock[1],
+        per_core_M=per_core[0],
+        per_core_N=per_core[1],
+        transpose_mcast=False,
+        fused_activation=fused_activation,
+    )
+
+
 def chosen(args: argparse.Namespace, entry: str) -> bool:
     """Whether an entry point of several is to run."""
     return args.entry in (None, entry)

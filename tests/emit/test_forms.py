@@ -263,6 +263,29 @@ CONSTANTS = tuple(
 )
 
 
+def _product(class_name: str, **more: model.Value) -> model.Record:
+    """The config of a product on 7 rows of 8 cores."""
+    grid = model.Record("ttnn.CoreCoord", (("x", model.Literal(8)), ("y", model.Literal(7))))
+    numbers = {"in0_block_w": 2, "out_subblock_h": 1, "out_subblock_w": 2, "per_core_M": 2, "per_core_N": 4}
+    fields = {"compute_with_storage_grid_size": grid, **{name: model.Literal(value) for name, value in numbers.items()}, **more}
+    return model.Record(f"ttnn.MatmulMultiCoreReuseMultiCast{class_name}ProgramConfig", tuple(fields.items()))
+
+
+OF_ONE_KIND = tuple(
+    model.Constant(name, value, Kind.MEMORY_CONFIG if isinstance(value, model.MemoryConfig) else Kind.PROGRAM_CONFIG, "49 cores, 2x4 tiles each, told.")
+    for name, value in (
+        *((f"SHARDS_{number}", model.MemoryConfig("l1", f"{memory}_sharded", ((32, 64), cores, "row_major")))
+          for number, (memory, cores) in enumerate((("block", (((0, 0), (7, 3)),)), ("height", WIDE), ("width", WIDE), ("height", (((0, 0), (7, 3)),))))),
+        ("SHARDS_ELSEWHERE", model.MemoryConfig("l1", "block_sharded", ((32, 64), (((1, 0), (7, 3)),), "row_major"))),
+        ("ROWS", _product("1D", fuse_batch=model.Literal(True), mcast_in0=model.Literal(False))),
+        ("COLUMNS", _product("1D", fuse_batch=model.Literal(True), fused_activation=model.Unary("RELU"), mcast_in0=model.Literal(True))),
+        ("COLUMNS_AGAIN", _product("1D", fuse_batch=model.Literal(True), mcast_in0=model.Literal(True))),
+        ("BATCHES", _product("1D", fuse_batch=model.Literal(False), mcast_in0=model.Literal(True))),
+        ("BOTH", _product("", transpose_mcast=model.Literal(False))),
+    )
+)  # fmt: skip
+
+
 def made_of(*functions: model.Function, **more: Any) -> model.Program:
     names: dict[str, Any] = {"title": "Net", "facts": FACTS, "outline": (), "constants": (), "prepare_constants": (), "prepare": (), "has_weights": False}
     return model.Program(**{**names, "functions": functions, "inputs": (IN,), "outputs": (OUT,), "entry": functions[-1].name, **more})
@@ -282,6 +305,7 @@ ENTRIES = (
 WHOLE: dict[str, tuple[model.Program, dict[str, Any]]] = {
     "plain": (made_of(net()), {}),
     "constants": (made_of(net(), constants=CONSTANTS), {}),
+    "configs of one kind": (made_of(net(), constants=OF_ONE_KIND), {}),
     "weights": (made_of(net(WEIGHTS), has_weights=True), {}),
     "prepared weights": (made_of(net(WEIGHTS), has_weights=True, prepare=(PREPARE,), prepare_constants=CONSTANTS[:2]), {}),
     "prepared weights in one file": (made_of(net(WEIGHTS), has_weights=True, prepare=(PREPARE,), split_prepare=False), {}),
@@ -325,7 +349,7 @@ def test_programs_read_as_the_golden() -> None:
             continue
         made += f"=== {name}\n--- {', '.join(sorted(files.keys() - plain.keys()))} beside {', '.join(sorted(plain.keys() & files.keys()))}\n"
         for file, lines in sorted(files.items()):
-            if file not in {*emit_cpp.SUPPORT, *emit_cpp.GENERATION, *emit_cpp.TRACE}:
+            if file not in {*emit_cpp.SUPPORT, *emit_cpp.GENERATION, *emit_cpp.TRACE, emit_cpp.CONFIGS}:
                 changed = [
                     line for line in difflib.unified_diff(plain.get(file, []), lines, "", "", lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))
                 ]

@@ -638,3 +638,21 @@ def test_instruction_sets(utils: ModuleType, monkeypatch: pytest.MonkeyPatch, te
 
     monkeypatch.setattr(Path, "read_text", read)
     assert utils.check.instructions() == found
+
+
+def test_functions_that_make_configs(utils: ModuleType) -> None:
+    import ttnn
+
+    grid, strategies = ttnn.CoreGrid(x=8, y=4), {"block": ttnn.ShardStrategy.BLOCK, "height": ttnn.ShardStrategy.HEIGHT, "width": ttnn.ShardStrategy.WIDTH}
+    for name, strategy in strategies.items():
+        wanted = ttnn.create_sharded_memory_config((32, 64), grid, strategy, use_height_and_width_as_shard_shape=True)
+        assert getattr(utils, f"{name}_shards")((32, 64), grid) == wanted
+    relu = ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)
+    for made, end in (
+        (utils.matmul_1d((8, 7), 3, (1, 2), (4, 6), mcast_in0=False, fused_activation=relu), {"fuse_batch": True, "mcast_in0": False}),
+        (utils.matmul_2d((8, 7), 3, (1, 2), (4, 6), fused_activation=relu), {"transpose_mcast": False}),
+    ):
+        fields = {"in0_block_w": 3, "out_subblock_h": 1, "out_subblock_w": 2, "per_core_M": 4, "per_core_N": 6, **end}
+        assert {name: getattr(made, name) for name in fields} == fields
+        assert (made.compute_with_storage_grid_size.x, made.compute_with_storage_grid_size.y) == (8, 7)
+        assert made.fused_activation.op_type == ttnn.UnaryOpType.RELU

@@ -1,0 +1,47 @@
+"""An activation without parameters that a program fuses several times is a constant: `RELU`.
+
+Works behind `constants`: also configs that are constants read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from alchemist.ops.spec import Kind
+from alchemist.program import model
+from alchemist.program.walk import leaves, mapped, with_values
+
+MIN_USES = 3
+"""Places that are worth a constant."""
+
+
+def name_activations(
+    functions: Sequence[model.Function], constants: Sequence[model.Constant], taken: set[str], *, lists: bool
+) -> tuple[tuple[model.Function, ...], tuple[model.Constant, ...]]:
+    """The functions and constants, with the activations in front. lists: also those that calls take as a list (in C++ these are of another type)."""
+    used: Counter[model.Unary] = Counter()
+    for constant in constants:
+        used.update(_fields(constant.value))
+    for function in functions if lists else ():
+        for call in (one for one in model.statements(function.body) if isinstance(one, model.Call)):
+            used.update(one for one in leaves(value for _, value in call.arguments) if isinstance(one, model.Unary))
+    names = {one: one.op for one, count in used.items() if count >= MIN_USES and not one.parameters and one.op not in taken}
+    if not names:
+        return tuple(functions), tuple(constants)
+
+    def named(value: model.Value) -> model.Value:
+        if isinstance(value, model.Record):
+            return replace(value, fields=tuple((name, named(part)) for name, part in value.fields))
+        return model.ConstantRef(names[value]) if isinstance(value, model.Unary) and value in names else value
+
+    made = [model.Constant(name, one, Kind.UNARY_LIST) for one, name in names.items()]
+    changed = [replace(constant, value=named(constant.value)) for constant in constants]
+    if lists:
+        functions = [replace(function, body=mapped(function.body, lambda one: with_values(one, named))) for function in functions]
+    return tuple(functions), (*made, *changed)
+
+
+def _fields(value: model.Value) -> Iterator[model.Unary]:
+    return (part for _, part in value.fields if isinstance(part, model.Unary)) if isinstance(value, model.Record) else iter(())

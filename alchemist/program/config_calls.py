@@ -1,0 +1,95 @@
+"""Configs of one kind, of which a program has several, are calls of a function of utils: it takes the fields in which configs differ.
+
+A product's config and a sharded memory config are written with all their fields where a program has one or two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from alchemist.program import model
+
+MIN_CONFIGS = 3
+"""Configs of one kind that are worth a function."""
+_MATMULS = {
+    "ttnn.MatmulMultiCoreReuseMultiCastProgramConfig": ("matmul_2d", (("transpose_mcast", model.Literal(False)),)),
+    "ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig": ("matmul_1d", (("fuse_batch", model.Literal(True)),)),
+}
+"""Classes -> the function for each, and the fields that it sets by itself."""
+_PAIRS = {"out_subblock_h": "out_subblock", "per_core_M": "per_core"}
+"""First fields of pairs -> what the pair is called."""
+_SECOND = ("out_subblock_w", "per_core_N")
+_LAST = ("mcast_in0", "fused_activation")
+_BLOCK = re.compile(r"\d+x\d+ tiles each, ")
+_GRID = "compute_with_storage_grid_size"
+_FIELDS = (_GRID, "in0_block_w", *_PAIRS, *_SECOND, *_LAST)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigCall:
+    """function: of utils. parts: (name, value, or pair of integers); "" for what is given by position."""
+
+    function: str
+    parts: tuple[tuple[str, model.Value | tuple[int, int]], ...]
+
+
+def calls_of_configs(constants: Sequence[model.Constant]) -> dict[str, ConfigCall]:
+    """The calls for the constants that are one, by their names."""
+    found = {constant.name: call for constant in constants if (call := _call(constant.value)) is not None}
+    counts = Counter(_kind(call) for call in found.values())
+    return {name: call for name, call in found.items() if counts[_kind(call)] >= MIN_CONFIGS}
+
+
+def comment_of(constant: model.Constant, call: ConfigCall | None) -> str:
+    """The constant's comment, without what its call says."""
+    if call is None:
+        return constant.comment
+    return "" if isinstance(constant.value, model.MemoryConfig) else _BLOCK.sub("", constant.comment)
+
+
+def _kind(call: ConfigCall) -> str:
+    return call.function.rpartition("_")[2] if call.function.endswith("shards") else call.function
+
+
+def _call(value: model.Value) -> ConfigCall | None:
+    if isinstance(value, model.MemoryConfig):
+        return _shards(value)
+    if not isinstance(value, model.Record) or value.class_name not in _MATMULS:
+        return None
+    function, own = _MATMULS[value.class_name]
+    fields = dict(value.fields)
+    if any(fields.pop(name, None) != part for name, part in own) or not fields.keys() <= set(_FIELDS) or not {*_FIELDS[:6]} <= fields.keys():
+        return None
+    return ConfigCall(function, tuple(_parts(fields)))
+
+
+def _parts(fields: dict[str, model.Value]) -> Iterator[tuple[str, model.Value | tuple[int, int]]]:
+    grid = fields[_GRID]
+    assert isinstance(grid, model.Record)
+    (_, columns), (_, rows) = grid.fields
+    yield "", _pair(columns, rows)
+    yield "in0_block_w", fields["in0_block_w"]
+    for (first, name), second in zip(_PAIRS.items(), _SECOND, strict=True):
+        yield name, _pair(fields[first], fields[second])
+    for name in _LAST:
+        if name in fields:
+            yield name, fields[name]
+
+
+def _pair(one: model.Value, two: model.Value) -> tuple[int, int]:
+    assert isinstance(one, model.Literal)
+    assert isinstance(two, model.Literal)
+    return int(one.value or 0), int(two.value or 0)
+
+
+def _shards(config: model.MemoryConfig) -> ConfigCall | None:
+    """Shards in L1, in the order of rows, on cores from the first one on."""
+    if config.shard is None or config.buffer != "l1":
+        return None
+    shape, ranges, orientation = config.shard
+    if orientation != "row_major" or len(shape) != 2 or ranges[0][0] != (0, 0):
+        return None
+    return ConfigCall(f"{config.memory.removesuffix('_sharded')}_shards", (("", (shape[0], shape[1])), ("", config)))
