@@ -240,6 +240,26 @@ def test_mask_arithmetic_of_one_row_disappears() -> None:
     assert [a.name for a in result.arguments] == ["q", "keep"]
 
 
+class Windows(nn.Module):
+    """Attention in windows: a learned bias and a mask that is computed from sizes."""
+
+    def __init__(self, hidden: float) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(1, 2, 9, 9))
+        self.hidden = hidden
+
+    def forward(self, q: torch.Tensor) -> torch.Tensor:
+        part = torch.arange(9) // 4
+        mask = torch.zeros(9, 9).masked_fill(part[:, None] + 1 != part, self.hidden)  # the last row has no key
+        return F.scaled_dot_product_attention(q, q, q, self.bias + mask)
+
+
+@pytest.mark.parametrize(("hidden", "multiplied"), [(-100.0, False), (float("-inf"), True)])
+def test_rows_without_keys_only_where_masks_may_be_infinite(hidden: float, multiplied: bool) -> None:
+    result = check(Windows(hidden), (torch.randn(1, 2, 9, 8),))
+    assert ("multiply" in names(result)) == multiplied
+
+
 class Cache(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -129,6 +129,11 @@ class Emitter(Vocabulary[Tensor, torch.dtype]):
             tensor.origin = (self.outer, self.info)
         return tensor
 
+    def _lift(self, x: Tensor) -> SSAValue:
+        argument = super()._lift(x)
+        self.stored[argument] = x.const
+        return argument
+
     def _derived(self, x: Tensor, values: torch.Tensor) -> Tensor:
         derived = self.constant(values)
         derived.origin = x.origin or derived.origin
