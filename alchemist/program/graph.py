@@ -43,6 +43,7 @@ class Value:
     tensor files that a weight is made from. home: parameter path of the module around all users of a weight, None if unknown.
     written: an argument that ops change in place. group: the list that it is in, at `place`. part: what it is to a weight, as the beginning of
     a name and the weight's: ("d_", "layers.0.w") is that one's gradient. collection: which one holds `key`, "weights" or one that the program fills.
+    variable: of the source, to which it assigns a prepared weight. by_layers: a prepared weight that layers of the model compute.
     """
 
     type: TensorType
@@ -58,6 +59,8 @@ class Value:
     place: int = 0
     part: tuple[str, str] | None = None
     collection: str = "weights"
+    variable: str = ""
+    by_layers: bool = False
 
     @property
     def is_gradient(self) -> bool:

@@ -99,7 +99,10 @@ class Naming(ParameterNames):
         called = self._called_there(item) if isinstance(item, CallItem) else []
         returned = called if count > 1 and any(called) else self._returned_as(item) if isinstance(item, CallItem) else []
         if isinstance(item, CallItem):
-            self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
+            inner = self._inner_statement(item)
+            self._add_targets(item, out, [inner] if inner else [], index, finals, returned)
+            if inner is not None and count == len(inner.targets) == 1 and inner.targets[0] in inner.reads:  # `x = layer(x)` calls what each layer makes x
+                out[0].append(inner.targets[0])
         own = self._own_statements(item)
         backward = isinstance(item, Node) and count == 1 and (of_backward(item) or id(item.results[0]) in self._context.flow.gradients)
         if backward and isinstance(item, Node):
@@ -198,9 +201,9 @@ class Naming(ParameterNames):
     def _is_deeper(self, item: Node | CallItem) -> bool:
         """An op that another module's function has handed up: the statement of this level names that function's result."""
         infos = item.sources if isinstance(item, Node) and self._level >= 0 else ()
-        called = {call.path for item in self._definition.items for call in calls_of(item)}
+        called = {_ANY_NUMBER.sub("#", call.path) for item in self._definition.items for call in calls_of(item)}  # of a loop's calls, one for all
         chains = [chain_of_source(info) for info in infos]
-        return bool(chains) and all(any(weight_path(scope.path) in called for scope in chain[self._level + 1 :]) for chain in chains)
+        return bool(chains) and all(any(_ANY_NUMBER.sub("#", weight_path(scope.path)) in called for scope in chain[self._level + 1 :]) for chain in chains)
 
     def _intermediate(self, item: Node | CallItem, statement: Statement) -> str:
         """What a value on the way to the statement's targets is called: like the target, like the input that is one of several."""
@@ -563,6 +566,7 @@ def _names_its_results(item: Item, count: int) -> bool:
 
 
 _NUMBER = re.compile(r"^l\d+_?")
+_ANY_NUMBER = re.compile(r"\d+")
 _GIVEN = re.compile(r"[A-Z][A-Za-z0-9]*_\d+")
 """What flax calls a module without a name: `Dense_0`."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from alchemist.frontends.base import RECURRENT_CELLS, STATES
 from alchemist.ir.location import Frame
-from alchemist.ir.scopes import weight_path
-from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads
+from alchemist.ir.scopes import chain_of_source, weight_path
+from alchemist.ops.spec import PRODUCTS
+from alchemist.program import model
+from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import Flow, is_gradient
 from alchemist.program.graph import SAVED, Node, TensorType, Value
 from alchemist.program.kept import UNNAMED
@@ -111,18 +113,20 @@ class ParameterNames:
         of_cells = definition.is_step or definition.is_recurrent_layer
         roles_given = input_roles(definition.parameters) if definition.takes_weights else {}
         wanted: list[tuple[list[str], list[str]]] = []
+        reading: list[list[str]] = []
         together: dict[tuple[str, ...], list[int]] = {}  # nameless values, and all of a step, by the parameters that their statement reads
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else Hint()
             exact = identifier(value.name, "arg") if value.name and not value.key else ""
             element = [value.group.name.removesuffix("s")] if value.group is not None and not value.group.name[-1].isdigit() else []
             first = [exact] if self._context.root is definition else element
-            named = self._key_names(value.key) if value.key and value.collection != SAVED else []
+            named = [*([value.variable] if value.variable else []), *self._key_names(value.key)] if value.key and value.collection != SAVED else []
             if unnamed_key := value.key.partition(UNNAMED)[2]:
                 first += [name for name in (self._context.saved_names.get(unnamed_key),) if name]
             # A number of the model that has no name; or a step of a loop gets other weights elsewhere.
             unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and of_cells and bool(forward))
             read, used = self._read_as(value, forward)
+            reading.append(read)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
             if value.part is not None or definition.takes_weights:
                 role = roles_given.get(id(value)) or update_role(value, updated(definition.parameters)) if definition.takes_weights else self._part(value)
@@ -131,12 +135,12 @@ class ParameterNames:
                 first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
             if unnamed or of_cells:
                 together.setdefault(tuple(read), []).append(index)
-            first += [*sure, *([] if definition.is_root else self._named_by_callee(value)), *named] if unnamed else [*named, *sure]
+            first += [*sure, *([] if definition.is_root else self._named_by_callee(value)), *named] if unnamed else [*sure[: bool(hint.bound)], *named, *sure]
             if len(definition.parameters) == 1 and forward:
                 first += [*read, forward[0]]
             known = [hint.name] if hint.name in forward or hint.name in used else []
             source = [without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
-            likely = [] if unnamed else read
+            likely = [] if unnamed else [name for name in read if "mask" not in name or not any(user.spec.name in PRODUCTS for user in value.users)]
             plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
             if is_gradient(value) and not definition.takes_weights:
                 first = [f"d_{name.removeprefix('d_')}" for name in (*first, self._context.flow.module_of(value)) if name]
@@ -146,6 +150,11 @@ class ParameterNames:
             if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):
                 for index, name in zip(members, read_names, strict=False):
                     wanted[index][0].insert(0, name)
+        bound = [name for index, (first, _) in enumerate(wanted) for name in first[:1] if not definition.parameters[index].key]
+        for index, (first, _) in enumerate(wanted):  # of the two variables that a statement reads, the one that is no other parameter
+            left = [name for name in reading[index] if name not in bound]
+            if definition.parameters[index].key and len(reading[index]) == 2 and len(left) == 1 and not of_cells:
+                first.insert(0, left[0])
         names: dict[int, str] = {}
         kept_as_lists = lists_of(definition.parameters) if not definition.is_root else {}
         listed = {value for group in kept_as_lists.values() for value in group.values}
@@ -223,6 +232,47 @@ class ParameterNames:
             if not name:  # the source does not hand it on under a name: no later statement says more
                 return ""
         return name
+
+    def _bound_in_order(self, call: CallItem, handed: Sequence[model.Argument], hints: list[Hint]) -> list[Hint]:
+        """Elements of lists that have no telling name are bound to the parameters that are left in the called function's source, if as many are."""
+        found = self._context.sources.function_of_class(call.function.class_name)
+        nameless = [place for place, one in enumerate(handed) if isinstance(one, model.Element) and one.name[-1].isdigit()]
+        spare = [name for name in found[1].parameters if name not in found[1].plain and all(name != hint.bound for hint in hints)] if found else []
+        if len(spare) == len(nameless) and not call.function.method:
+            for place, name in zip(nameless, spare, strict=True):
+                hints[place] = replace(hints[place], bound=name)
+        return hints
+
+    def _hint(self, call: CallItem, argument: model.Argument, value: Value) -> Hint:
+        if isinstance(argument, model.Element):
+            return Hint(argument.name.removesuffix("s"), "", True)
+        if isinstance(argument, model.WeightRef) and value.variable:
+            return Hint(bound=self._bound_to(call, value.variable))
+        if not isinstance(argument, model.TensorRef):
+            return Hint()
+        names = [*self._assigned(call, value), argument.name]
+        bound = self._assigned_inside(call, value) or next((bound for name in names if (bound := self._bound_to(call, name))), "")
+        return Hint(argument.name, bound, argument.name not in self._made_up or argument.name in self._source_names)
+
+    def _assigned_inside(self, call: CallItem, value: Value) -> str:
+        """The variable of the called function's source to which it assigns the value, "" where it does not: all layers compute it once, in front of them."""
+        given_back = any(value in one.results for item in self._definition.items for one in calls_of(item))
+        for info in value.node.sources if value.node is not None and self._level >= 0 and not (call.function.method or given_back) else ():
+            chain = chain_of_source(info)
+            if chain and info.frames and f"{weight_path(chain[-1].path)}.".startswith(f"{call.path}."):
+                statement = self._context.sources.statement(info.frames[-1])
+                return statement.targets[0] if statement is not None and len(statement.targets) == 1 else ""
+        return ""
+
+    def _assigned(self, call: CallItem, value: Value) -> list[str]:
+        """The variable of this function's source that holds the value when the call reads it; [] for one that another op in the call's statement makes."""
+        infos = [info for info in (value.node.sources if value.node is not None else ())[-1:] if self._level >= 0]
+        frames = [frame_at(info, self._level, self._context.sources) for info in (*infos, *([call.source] if call.source else []))]
+        made, read = ([self._context.sources.statement(frame) if frame else None for frame in frames] + [None, None])[:2]
+        makers = [item for item in (*self._definition.items, *flat_items(self._definition.items)) if value in writes(item)]
+        if made is None or len(made.targets) != 1 or not makers:
+            return []
+        return [] if isinstance(makers[-1], Node) and made == read else [made.targets[0]]
 
     def _read_as(self, value: Value, forward: Sequence[str]) -> tuple[list[str], list[str]]:
         """(parameters of the source's forward that the first statement using the value reads, all that it reads)."""

@@ -20,6 +20,7 @@ _MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout"}
 """What the ending of a prepared weight's name means, where it does not say so."""
 _TABLES = [f"_{part}" for part in TABLE_PARTS]
 _DONE = {"ttnn.concat": "joined", "ttnn.transpose": "transposed", "ttnn.permute": "transposed"}
+BY_LAYERS = "computed by layers that read no input"
 _LAST_NUMBER = re.compile(r"(.*_)(\d+)")
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
@@ -45,7 +46,8 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
             if len(files) == 1 and result.key.startswith(files[0]):
                 stems.setdefault(result.key.removeprefix(files[0]), []).append(files[0])
             else:
-                names.setdefault(_origin(result.key, files, needed(inner)[0], parameters), []).append(result.key)
+                origin = f"{BY_LAYERS}: {len(files)} parameters" if result.by_layers else _origin(result.key, files, needed(inner)[0], parameters)
+                names.setdefault(origin, []).append(result.key)
     stems.pop("", None)
     _join_numbered(stems)
     lines = []

@@ -124,7 +124,7 @@ class Body(Naming):
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
-                elif (note := "; ".join(filter(None, (note, self._kept_wide(item))))) and note not in self._said:
+                elif (note := "; ".join(filter(None, (note, self._kept_wide(item), self._computed_before(item))))) and note not in self._said:
                     self._said.add(note)
                     out += map(model.Comment, note_lines(note))
                 out += self._with_kept(item, statement)
@@ -341,35 +341,27 @@ class Body(Naming):
                 return model.CallFunction(item.helper, given, results, self._shape_note(item))
             return model.Call(item.spec, arguments, results, ", ".join(filter(None, (self._shape_note(item), fused(item)))))
         handed: list[model.Argument] = []
+        values: list[Value] = []
         lists = lists_of(item.function.parameters)
         for parameter, value in zip(item.function.parameters, item.arguments, strict=True):
             together = parameter.group is not None and parameter.group.name in lists and value.group is not None
             made = model.TensorRef(self._lists[value.group.name]) if together and value.group is not None else self._reference(value)
             if not (together and made in handed):
                 handed.append(made)
+                values.append(value)
         scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
         handed += [model.ScopeArgument(name, self._key(scope)) for name in self._context.collections[id(item.function)]]
-        hints = self._bound_in_order(item, handed, [self._hint(item, argument) for argument in handed])
+        hints = [self._hint(item, argument, value) for argument, value in zip(handed, values, strict=False)]
+        hints = self._bound_in_order(item, handed, [*hints, *[Hint()] * (len(handed) - len(hints))])
         self._context.hints.setdefault(id(item.function), hints)
         results = tuple(self._names[id(item.results[places[0]])] for places in item.function.results())
         return model.CallFunction(item.function.name, tuple(handed), results)
 
-    def _bound_in_order(self, call: CallItem, handed: Sequence[model.Argument], hints: list[Hint]) -> list[Hint]:
-        """Elements of lists that have no telling name are bound to the parameters that are left in the called function's source, if as many are."""
-        found = self._context.sources.function_of_class(call.function.class_name)
-        nameless = [place for place, one in enumerate(handed) if isinstance(one, model.Element) and one.name[-1].isdigit()]
-        spare = [name for name in found[1].parameters if name not in found[1].plain and all(name != hint.bound for hint in hints)] if found else []
-        if len(spare) == len(nameless) and not call.function.method:
-            for place, name in zip(nameless, spare, strict=True):
-                hints[place] = replace(hints[place], bound=name)
-        return hints
-
-    def _hint(self, call: CallItem, argument: model.Argument) -> Hint:
-        if isinstance(argument, model.Element):
-            return Hint(argument.name.removesuffix("s"), "", True)
-        if not isinstance(argument, model.TensorRef):
-            return Hint()
-        return Hint(argument.name, self._bound_to(call, argument.name), argument.name not in self._made_up or argument.name in self._source_names)
+    def _computed_before(self, item: Node | CallItem) -> str:
+        """A comment on activations that are computed with the weights, where the function finds them there."""
+        found = [value for value in reads(item) if value.by_layers and value.collection == "weights" and id(value) not in self._names]
+        names = dict.fromkeys(value.variable or value.key.rpartition(".")[2] for value in found)
+        return f"the layers up to {' and '.join(names)} read no input: computed once at start, with the weights" if names else ""
 
     def _list_name(self, value: Value, held: Mapping[str, int]) -> str:
         """Of the list that keeps this value of every iteration."""

@@ -48,6 +48,9 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     for const_eval in graph.const_evals:
         for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
             result.made_from = tuple(value.name for value in needed(inner)[1])
+            nodes = needed(inner)[0]
+            result.by_layers = _is_by_layers(nodes, result.made_from)
+            result.variable = _source_name(nodes, result, sources, forward_frames).rpartition(".")[2]
             bases[result] = _in_reach(_base_name(inner, result, sources, forward_frames), result.made_from)
             owners[result] = const_eval
     named = _told_apart({**{value: value.key for value in graph.weights if value.users}, **bases}, sources)
@@ -257,6 +260,8 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     if names and computing and _is_attention_mask(result):
         scope = common_path([chain for user in result.users for info in user.sources if (chain := chain_of_source(info))])
         return f"{scope}.attn_mask" if scope else "attn_mask"
+    if result.by_layers and (target := _source_name(computing, result, sources, set())):
+        return target
     if not all(node.spec.name in _SUFFIXES for node in computing) or not names or (len(names) == 1 and computing and computing[0].spec.name == SLICE):
         target = _source_name(computing or nodes, result, sources, forward_frames)
         if target:
@@ -271,6 +276,15 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     scope = _shared_scope(nodes, result)
     what = _constant_name(computing, result)
     return f"{scope}.{what}" if scope else what
+
+
+_LAYERS = named("ttnn", "product", "row_norm", "attention")
+
+
+def _is_by_layers(nodes: Sequence[Node], files: Sequence[str]) -> bool:
+    """Whether layers of the model compute the value, whose input depends on no input of the program."""
+    modules = {name.rpartition(".")[0] for name in files}
+    return len(modules) > 2 and sum(node.spec.name in _LAYERS for node in nodes) > 1
 
 
 def _tied_name(name: str, result: Value) -> str:

@@ -142,3 +142,46 @@ def test_the_header_names_functions_of_no_module() -> None:
     helpers = [function.name for function in made.functions if not function.module]
     assert helpers == ["linear"]
     assert f"    {', '.join(helpers)}: called by several of these" in text
+
+
+class QueryLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.own, self.q, self.k, self.v, self.o = (nn.Linear(64, 64) for _ in range(5))
+        self.norm = nn.LayerNorm(64)
+
+    def forward(self, hidden: torch.Tensor, spatial: torch.Tensor, queries: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+        hidden = self.norm(hidden + self.own(hidden + queries))
+        key_input = memory + spatial
+        asked = self.q(hidden + queries)
+        weighted = torch.softmax(asked @ self.k(key_input).mT, -1) @ self.v(memory)
+        return hidden + self.o(weighted)
+
+
+class Detector(nn.Module):
+    """Layers from learned queries, as in DETR: the first one's own attention reads no input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.encoder = nn.Embedding(8, 64), Encoder()
+        self.places = nn.Parameter(torch.ones(2, 32, 64))
+        self.layers = nn.ModuleList(QueryLayer() for _ in range(3))
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        memory = self.encoder(tokens)
+        queries = self.table.weight.unsqueeze(0).repeat(2, 1, 1)
+        hidden = torch.zeros_like(queries)
+        for layer in self.layers:
+            hidden = layer(hidden, self.places, queries, memory)
+        return hidden
+
+
+def test_values_before_equal_layers_are_named_by_what_the_layers_call_them() -> None:
+    """A sum that all layers share, queries that are a weight, and what the first layer computes from weights alone."""
+    made = program(Detector(), INPUTS[0])
+    parameters = {function.name: [one.name for one in function.parameters if one.kind == "tensor"] for function in made.functions}
+    assert parameters["query_layer_first"] == ["key_input", "asked", "memory", "hidden"]
+    assert parameters["query_layer"] == ["hidden", "queries", "key_input", "memory"]
+    (root,) = (function for function in made.functions if function.name == "detector")
+    comments = [one.text for one in root.body if isinstance(one, model.Comment)]
+    assert any(text.startswith("the layers up to asked and hidden read no input") for text in comments), comments
