@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
@@ -72,6 +72,15 @@ class SourceInfo:
     def is_gradient(self) -> bool:
         """Whether the op belongs to the backward pass of its statement."""
         return self.op.endswith(GRADIENT)
+
+
+ROLE = "alchemist.role"
+"""Framework op of a source whose name is the role of a value that a pass computes and the model has no variable for."""
+
+
+def with_role(infos: Sequence[SourceInfo], role: str) -> tuple[SourceInfo, ...]:
+    """These sources for an op whose result has a role, which names it."""
+    return tuple(replace(info, op=ROLE, name=role) for info in infos[-1:]) or (SourceInfo(op=ROLE, name=role),)
 
 
 _PLACES: WeakKeyDictionary[Operation, str] = WeakKeyDictionary()

@@ -118,7 +118,7 @@ TTIR_STAGES = (
             "merge-reductions",
             "sums-of-rows",
             "plain-indices",
-            "unsorted-factors",
+            "dense-experts",
             "kept-dims",
             "cut-residuals",
         ),

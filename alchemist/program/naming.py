@@ -31,6 +31,7 @@ from alchemist.program.roles import (
     column_matrix,
     computed_role,
     feeds_heads,
+    given_role,
     noun_of,
     parameter_name,
     projected_name,
@@ -143,6 +144,7 @@ class Naming(ParameterNames):
             names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
             joined = [JOINED_HEADS] if isinstance(item, Node) and feeds_heads(item) else []
             names[:0] = self._step_of_training(item, own) if count == 1 else []
+            names[:0] = [given] if (given := given_role(item)) else []
             names += [*joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         if isinstance(item, CallItem):
             for value, names in zip(writes(item), out, strict=True):
@@ -390,6 +392,9 @@ class Naming(ParameterNames):
         names = [statement.targets[places.index(name)] if name and name in places else "" for name in returned]
         if not any(names):
             return []
+        left = [target for target in statement.targets if target != "_" and target not in names]
+        if len(left) == names.count("") == 1:  # `return x, y` where y is another name of the result
+            return [name or left[0] for name in names]
         expressions = [target for target, place in zip(statement.targets, places, strict=True) if not place]
         rest = iter(expressions if len(expressions) == names.count("") else [])
         return [name or next(rest, "") for name in names]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from alchemist.ir.location import ROLE, SourceInfo
 from alchemist.ir.op_class import named
 from alchemist.ops.matmul import ACTIVATIONS
-from alchemist.ops.spec import COLUMN_MATRICES, FUSED_ACTIVATIONS, PRODUCTS, SHAPING, TABLE_PARTS
+from alchemist.ops.spec import COLUMN_MATRICES, EXPERT_MASK, FUSED_ACTIVATIONS, PRODUCTS, ROUTING_WEIGHTS, SHAPING, TABLE_PARTS
 from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.program import model
 from alchemist.program.graph import Node, Value, values_of
@@ -82,6 +83,12 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
     elif inputs:
         found = _elementwise(node, op, names) or _statistic(node, op)
     return found
+
+
+def given_role(item: object) -> str:
+    """The role that the pass which made the op gives its result, "" for most ops."""
+    info = item.sources[-1] if isinstance(item, Node) and item.sources and len(item.results) == 1 else SourceInfo()
+    return info.name if info.op == ROLE else ""
 
 
 def _of_attention(value: Value) -> str:
@@ -389,8 +396,16 @@ def _projects_sequence(node: Node) -> bool:
     return bool(named) and node.spec.name in PRODUCTS and len(node.results[0].type.shape) == 3
 
 
+_OF_ROLES = {
+    EXPERT_MASK: "[experts, tokens, choices]: 1 where a token has chosen the expert",
+    ROUTING_WEIGHTS: "[experts, tokens, 1]: 0 where a token has not chosen the expert. Every expert runs on all tokens",
+}
+
+
 def explanation(node: Node) -> str:
     """A comment on an op that the source has nothing of, "" for most ops."""
+    if (role := given_role(node)) in _OF_ROLES and (role == EXPERT_MASK or node.spec.name == "ttnn.sum"):
+        return _OF_ROLES[role]
     if zeroes_rows(node):
         return "zeros where all keys of a row are masked, as the framework gives"
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):

@@ -29,6 +29,9 @@ STEP = "step"
 _UNCONFIGURED = "no program_config: none that was tried is clearly faster than TT-NN's own choice"
 _LAYER = re.compile(r"_layer\d+$")
 
+_HANDS_ON = "*args, **kwargs)"
+"""In a statement of a decorator that calls another function with all arguments: it says nothing of the values."""
+
 
 class Body(Naming):
     """Builds one function."""
@@ -463,6 +466,8 @@ class Body(Naming):
         texts: dict[tuple[str, int], str] = {}
         for info, frame in self._display_frames(item):
             statement = self._context.sources.statement(frame)
+            if statement is not None and _HANDS_ON in statement.text:
+                continue
             line = statement.line if statement else frame.line
             texts.setdefault((frame.file, line), self._context.comment(frame, statement, info.op))
         file = next(iter(texts), ("", 0))[0]
