@@ -147,3 +147,41 @@ def test_what_all_chips_have_is_one_part(t3000: Any) -> None:
     assert (same._info().parts, columns._info().parts) == (1, 4)
     assert ttnn.relu(same)._info().parts == 1 and ttnn.relu(columns)._info().parts == 4
     assert ttnn.all_gather(columns, 3, cluster_axis=1)._info().parts == 1
+
+
+def test_a_trace_on_a_mesh_replays_on_what_each_chip_holds(t3000: Any) -> None:
+    """Sharded and replicated inputs, a collective and an op in place; the second replay reads new values."""
+    import ttnn
+
+    first, second, shared = random(2, 8, 64, 128), random(2, 8, 64, 128)[::-1].copy(), random(1, 1, 64, 32)
+    x, bias = cut(first, t3000, [0, 1]), cut(shared, t3000, [None, None])
+    total = cut(np.zeros_like(first), t3000, [0, 1])
+
+    def step() -> Any:
+        gathered = ttnn.all_gather(ttnn.relu(x), 3, cluster_axis=1)
+        ttnn.add_(total, x)
+        return ttnn.multiply(gathered, 2.0), ttnn.matmul(x, ttnn.transpose(ttnn.concat([bias] * 4, 3), 2, 3))
+
+    step()
+    trace = ttnn.begin_trace_capture(t3000, cq_id=0)
+    doubled, product = step()
+    ttnn.end_trace_capture(t3000, trace, cq_id=0)
+    summed = first.copy()  # of the call before the capture, which computes nothing
+    for values in (first, second):
+        host = ttnn.from_torch(values, ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, mesh_mapper=ttnn.create_mesh_mapper(
+            t3000, ttnn.MeshMapperConfig([ttnn.PlacementShard(0), ttnn.PlacementShard(1)])))  # fmt: skip
+        ttnn.copy_host_to_device_tensor(host, x)
+        ttnn.execute_trace(t3000, trace, cq_id=0, blocking=True)
+        summed += values
+        parts = [part for rows in np.split(values, 2, 0) for part in np.split(rows, 4, 1)]
+        for line in LINES[1]:
+            gathered = np.concatenate([np.maximum(parts[chip], 0) for chip in line], 3) * 2
+            for chip in line:
+                np.testing.assert_array_equal(chips(doubled)[chip], gathered)
+        wide = np.concatenate([shared] * 4, 3)
+        for part, result in zip(parts, chips(product), strict=True):
+            np.testing.assert_allclose(result, part @ wide.swapaxes(2, 3), rtol=2e-2, atol=4)
+        whole = [part for rows in np.split(summed, 2, 0) for part in np.split(rows, 4, 1)]
+        for part, result in zip(whole, chips(total), strict=True):
+            np.testing.assert_array_equal(result, part)
+    ttnn.release_trace(t3000, trace)

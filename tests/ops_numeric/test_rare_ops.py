@@ -527,3 +527,18 @@ def test_multi_scale_deformable_attn(device: Any, corners: bool, points: int, de
     result = ttnn.experimental.multi_scale_deformable_attn(*(put(device, one, layout=RM) for one in (value, grid, weights)), align_corners=corners)
     sampled = F.grid_sample(value.permute(0, 3, 1, 2), grid.bfloat16().float(), align_corners=corners)[..., 0]  # [N, D, Q P]
     close(result, (sampled.reshape(6, depth, 10, points) * weights[:, None]).sum(-1).transpose(1, 2))
+
+
+def test_post_combine_tilize_gives_each_core_one_row_of_tiles(device: Any) -> None:
+    def memory(height: int, width: int, cores: int) -> Any:
+        grid = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(7, cores // 8 - 1))})
+        return ttnn.MemoryConfig(buffer_type=ttnn.BufferType.L1, nd_shard_spec=ttnn.NdShardSpec([height, width], grid))
+
+    x = values(8, 1, 32, 256)
+    rows = put(device, x, layout=RM)
+    tiles = ttnn.experimental.deepseek_moe_post_combine_tilize(rows, output_memory_config=memory(32, 64, 32))
+    assert tiles.layout == TILE and torch.equal(got(tiles), x)
+    wrong = {"a single tile high": memory(64, 64, 16), "one output shard per core": memory(32, 64, 16), "sharded output": ttnn.L1_MEMORY_CONFIG}
+    for reason, config in wrong.items():
+        with pytest.raises(RuntimeError, match=f"DeepseekMoEPostCombineTilize requires .*{reason}"):
+            ttnn.experimental.deepseek_moe_post_combine_tilize(rows, output_memory_config=config)

@@ -156,7 +156,10 @@ def _moves() -> dict[str, list[Row]]:
         channels += [([[(1, 1, c, 128), d, _RM, shards("WIDTH", (c, 32), 4)]], f"{_X}convert_to_hwc(a[0])") for d in (_BF16, "float32")]
     channels += [([[(1, b, 3, n), _BF16, _RM, shards("WIDTH", (3 * b, w), k)]], f"{_X}convert_to_hwc(a[0])") for b, n, w, k in ((2, 128, 32, 4), (1, 120, 32, 4), (1, 128, 24, 6), (1, 100, 25, 4))]
     channels += [([[(1, 1, 3, 128), _BF16, _RM, where]], f"{_X}convert_to_hwc(a[0]{tail})") for where in (shards("WIDTH", (3, 32), 4), shards("WIDTH", (3, 32), 4, where="DRAM"), _DRAM) for tail in ("", f", memory_config={shards('HEIGHT', (32, 8), 4)}", f", memory_config={shards('HEIGHT', (64, 8), 2)}", f", memory_config={_DRAM}", f", memory_config={shards('HEIGHT', (32, 3), 4)}")]
-    return {"padded_slice": sliced, "partial_moves": partial, "channel_order": channels}
+    one_row = f"{_X}deepseek_moe_post_combine_tilize(a[0], output_memory_config=ttnn.MemoryConfig(buffer_type=ttnn.BufferType.{{}}, nd_shard_spec=ttnn.NdShardSpec({{}}, ttnn.CoreRangeSet({{{{ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(7, {{}}))}}}}))))"
+    rows: list[Row] = [([[(8, 1, 32, 256), _BF16, _RM]], one_row.format(place, shard, last)) for place, shard, last in (("L1", [32, 64], 3), ("L1", [32, 64], 2), ("L1", [64, 64], 1), ("L1", [32, 96], 3), ("DRAM", [32, 64], 3))]
+    rows += [([[shape, d, layout]], one_row.format("L1", [32, 64], 3)) for shape, d, layout in (((8, 1, 32, 256), "float32", _RM), ((8, 1, 32, 256), _BF16, "tile"), ((16, 1, 16, 256), _BF16, _RM))]
+    return {"padded_slice": sliced, "partial_moves": partial, "channel_order": channels, "post_combine_tilize": rows}
 
 
 def _computed() -> dict[str, list[Row]]:

@@ -39,8 +39,7 @@ def meshes_text(text: str) -> str:
 def system_text(row: dict[str, str]) -> str:
     """A row of systems.csv as a sim::System."""
     rings = ", ".join(row["rings"].split())
-    meshes, parts = meshes_text(row["meshes"]), meshes_text(row["parts"])
-    return f'{{"{row["system"]}", "{row["chip"]}", {row["board_chips"]}, {row["links"]}, {meshes}, {parts}, {{{rings}}}}},'
+    return f'{{"{row["system"]}", "{row["chip"]}", {row["board_chips"]}, {row["links"]}, {meshes_text(row["meshes"])}, {{{rings}}}}},'
 
 
 def tables(folder: Path) -> dict[str, str]:

@@ -40,8 +40,8 @@ ABSENT = re.compile(
 )
 # What is offered although its name is of a kind that is not: collectives, and names of several chips that programs for one chip use as well.
 KEPT = {f"ttnn.{name}" for name in """FabricConfig FabricReliabilityMode FabricTensixConfig FabricUDMMode FabricManagerMode PlacementReplicate PlacementShard
-MeshMapperConfig MeshComposerConfig graph.RunMode all_gather all_reduce reduce_scatter mesh_partition broadcast all_broadcast point_to_point
-experimental.all_to_all_async_generic""".split()}  # fmt: skip
+MeshMapperConfig MeshComposerConfig FabricRouterConfig graph.RunMode all_gather all_reduce reduce_scatter mesh_partition broadcast all_broadcast point_to_point
+experimental.all_to_all_async_generic experimental.deepseek_moe_post_combine_tilize""".split()}  # fmt: skip
 CLASSES_ABSENT = re.compile(
     r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
     r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv"

@@ -76,7 +76,7 @@ def ConcatMesh2dToTensor(mesh_device: Any, mesh_shape: Sequence[int], dims: Sequ
 
 @api_function("ttnn.set_fabric_config")
 def set_fabric_config(config: Any, **options: Any) -> None:
-    """Of the meshes that are opened next. No tensor of one chip goes over the fabric."""
+    """Sets the fabric of the meshes that are opened next. The simulator uses only its kind (`config`), not the other options."""
     global _fabric
     _fabric = config
     _core.check(_core.lib.shim_set_fabric(config.value), "ttnn.set_fabric_config")

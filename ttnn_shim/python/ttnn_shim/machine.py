@@ -61,7 +61,7 @@ def _card(name: str, values: dict[str, str]) -> Card:
 class System:
     """A machine of several chips. chip: the card that each of them is, as `card_of` takes it; mesh: rows and columns of all of them.
 
-    pcie_chips: those that the host reaches by themselves. meshes, parts: of all chips, and of some, that open ("2x4").
+    pcie_chips: those that the host reaches by themselves. meshes, parts: of all chips, and of some, that a plan considers ("2x4").
     """
 
     name: str
@@ -82,8 +82,7 @@ def systems() -> dict[str, System]:
 
 def _system(row: dict[str, str]) -> System:
     chip, mesh = row["chip"], _extents(row["meshes"].split()[0])
-    board_chips = int(row["board_chips"]) if chip.startswith("n300") else 1  # both chips of a Blackhole board have PCIe
-    return System(row["system"], chip, mesh, mesh[0] * mesh[1] // board_chips, tuple(row["meshes"].split()), tuple(row["parts"].split()))
+    return System(row["system"], chip, mesh, mesh[0] * mesh[1] // int(row["board_chips"]), tuple(row["meshes"].split()), tuple(row["parts"].split()))
 
 
 def _extents(mesh: str) -> tuple[int, int]:

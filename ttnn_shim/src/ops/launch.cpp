@@ -476,7 +476,7 @@ strategy::OpConfig configuration(const Program& program, const std::vector<Tenso
     return config;
 }
 
-void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const Planned& planned) {
+static void run_on_chips(const Kernel& kernel, const std::vector<Tensor>& outputs, const Planned& planned) {
     for (const Tensor& output : outputs) output.shim().buffer->set_blocks_rounded(false);
     if (kernel) {
         kernel(outputs, planned);
@@ -493,6 +493,15 @@ void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const 
         else
             finish(output);
     }
+}
+
+void run_kernel(
+    const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned,
+    bool across_chips) {
+    if (across_chips)
+        run_on_chips(kernel, outputs, planned);
+    else
+        for_equal_chips(inputs, outputs, [&] { run_on_chips(kernel, outputs, planned); });
 }
 
 uint64_t circular_buffer_bytes(
@@ -538,15 +547,12 @@ std::vector<Tensor> launch_on(
     const Kernel kernel = packed(given, program.across_chips ? NanRule::Kept : nan_rule(program.op), inputs);
 
     if (is_recording(machine)) {
-        traced_values(machine)->keep(kernel, inputs, outputs, planned);
+        traced_values(machine)->keep(kernel, inputs, outputs, planned, program.across_chips);
     } else if (!machine.estimate()) {
         for (const Tensor& input : inputs) {
             SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
         }
-        if (program.across_chips || device->num_devices() == 1)
-            run_kernel(kernel, outputs, planned);
-        else
-            for_equal_chips(inputs, outputs, [&] { run_kernel(kernel, outputs, planned); });
+        run_kernel(kernel, inputs, outputs, planned, program.across_chips);
     }
     if (device->num_devices() > 1) {
         keep_topology(inputs, outputs);

@@ -40,7 +40,8 @@ void TracedValues::made(const std::shared_ptr<TensorAttributes>& tensor) {
 }
 
 void TracedValues::keep(
-    const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned) {
+    const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned,
+    bool across_chips) {
     const std::lock_guard lock(mutex_);
     Trace& trace = *capture_;
     // A kernel made now can only hold what somebody but kernels holds: what was given back is looked at no more.
@@ -55,7 +56,7 @@ void TracedValues::keep(
         const long count = alive.use_count();
         before.emplace_back(std::move(alive), count);
     }
-    trace.steps.push_back({kernel, outputs, planned});
+    trace.steps.push_back({kernel, inputs, outputs, planned, across_chips});
     const size_t step = trace.steps.size() - 1;
     for (const auto& [tensor, count] : before) {
         if (const long added = tensor.use_count() - count; added > 0) {
@@ -104,7 +105,8 @@ void TracedValues::replay(uint64_t number) {
     for (const auto& [buffer, step] : last_step) last[step].push_back(buffer);
     const EstimateMode computing(device_, false);
     for (size_t i = 0; i < trace.steps.size(); ++i) {
-        run_kernel(trace.steps[i].kernel, trace.steps[i].outputs, trace.steps[i].planned);
+        const Step& step = trace.steps[i];
+        run_kernel(step.kernel, step.inputs, step.outputs, step.planned, step.across_chips);
         for (Buffer* buffer : last[i]) buffer->set_values(nullptr);
     }
 }
@@ -178,7 +180,7 @@ bool is_recording(Device& device) {
 void on_values(const Kernel& step, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
     SHIM_ASSERT(!inputs.empty());
     if (is_on_device(inputs[0]) && is_recording(machine_of(inputs[0]))) {
-        traced_values(machine_of(inputs[0]))->keep(step, inputs, outputs, {});
+        traced_values(machine_of(inputs[0]))->keep(step, inputs, outputs, {}, false);
     } else if (std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return has_values(input); })) {
         for_equal_chips(inputs, outputs, [&] { step(outputs, {}); });
     }

@@ -25,7 +25,10 @@ public:
     /// From now on kernels are kept instead of run: the device is in estimate mode until `end`. Nothing on a device that is in it anyway.
     void begin();
     bool recording() const { return capture_ != nullptr; }
-    void keep(const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned);
+    /// `across_chips`: the kernel runs once for the whole mesh, not for each chip.
+    void keep(
+        const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned,
+        bool across_chips);
     void end(uint64_t trace);
     /// Throws Error(InvalidArgument) when an input was deallocated.
     void replay(uint64_t trace);
@@ -40,8 +43,9 @@ public:
 private:
     struct Step {
         Kernel kernel;
-        std::vector<Tensor> outputs;
+        std::vector<Tensor> inputs, outputs;
         Planned planned;
+        bool across_chips;
     };
     /// A tensor that kernels hold: how many handles to it are theirs, and the last step that has one.
     struct Held {
@@ -69,8 +73,10 @@ private:
     bool giving_back_ = false;
 };
 
-/// Runs a kernel on its outputs, as a launch does: block floats are rounded after it.
-void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const Planned& planned);
+/// Runs a kernel on its outputs, as a launch does: block floats are rounded after it. On a mesh it runs for each group of chips with equal
+/// values, or once for the whole mesh (`across_chips`).
+void run_kernel(
+    const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned, bool across_chips);
 
 /// The traces' values of a device; null when nothing was captured on it.
 TracedValues* traced_values(Device& device);

@@ -12,10 +12,9 @@ using MeshExtents = std::array<std::uint32_t, 2>;  ///< rows, columns
 struct System {
     std::string_view name;             ///< "t3000"
     std::string_view chip;             ///< the card of each chip, as make_arch takes it: "n300:8x8"
-    std::uint32_t board_chips;         ///< chips of a board: a fabric needs whole boards
+    std::uint32_t board_chips;         ///< chips behind one PCIe link: a fabric needs all of them
     std::uint32_t links;               ///< Ethernet links between neighbours that collectives use
-    std::vector<MeshExtents> meshes;   ///< of all of its chips
-    std::vector<MeshExtents> parts;    ///< smaller ones that open as well
+    std::vector<MeshExtents> meshes;   ///< of all of its chips; the first is the system's own
     std::vector<std::uint32_t> rings;  ///< lengths of an axis whose ends are connected
 };
 

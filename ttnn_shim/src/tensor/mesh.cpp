@@ -21,10 +21,6 @@ std::string names_of(const std::vector<sim::MeshExtents>& meshes) {
     return all;
 }
 
-bool has(const std::vector<sim::MeshExtents>& meshes, uint32_t rows, uint32_t columns) {
-    return std::ranges::find(meshes, sim::MeshExtents{rows, columns}) != meshes.end();
-}
-
 uint64_t product(const std::vector<uint32_t>& extents) {
     return std::accumulate(extents.begin(), extents.end(), uint64_t{1}, std::multiplies<>());
 }
@@ -79,27 +75,44 @@ TensorSpec with_shape(const TensorSpec& spec, const std::vector<uint32_t>& exten
 Fabric fabric() { return fabric_now; }
 void set_fabric(Fabric fabric) { fabric_now = fabric; }
 
+/// Whether the library opens such a mesh: part of the system's, as it is or turned, or a line of any chips.
+static bool opens(const sim::System& system, uint32_t rows, uint32_t columns) {
+    const auto [all_rows, all_columns] = system.meshes.front();
+    if (uint64_t{rows} * columns > uint64_t{all_rows} * all_columns) return false;
+    return rows == 1 || columns == 1 || (rows <= all_rows && columns <= all_columns) || (rows <= all_columns && columns <= all_rows);
+}
+
 const sim::System* system_for(const std::string& name, uint32_t rows, uint32_t columns) {
     const uint64_t chips = uint64_t{rows} * columns;
     const sim::System* system = sim::find_system(name);
-    if (chips == 1 && (system == nullptr || system->chip.starts_with(name))) return nullptr;  // a card
+    if (chips == 1 && (system == nullptr || system->chip.starts_with(name))) {  // a card
+        if (system != nullptr && fabric() != Fabric::Disabled && system->board_chips > 1)
+            fail(
+                ErrorCode::InvalidArgument, "Fabric is being used but Device 1 is not active",
+                text("a fabric needs the whole board of {} chips: set_fabric_config(DISABLED) before one chip", system->board_chips));
+        return nullptr;
+    }
     if (system == nullptr) {
         std::string others;
         for (const sim::System& one : sim::systems())
-            if (has(one.meshes, rows, columns) || has(one.parts, rows, columns))
-                others += (others.empty() ? "" : ", ") + std::string(one.name);
+            if (opens(one, rows, columns)) others += (others.empty() ? "" : ", ") + std::string(one.name);
         fail(
             ErrorCode::InvalidArgument, text("a mesh of {}x{} devices: {} has one", rows, columns, name),
             others.empty() ? "no simulated system has such a mesh" : "systems that have it: " + others + " (--arch, TTNN_SHIM_CARD)");
     }
-    if (!has(system->meshes, rows, columns) && !has(system->parts, rows, columns))
+    const auto [all_rows, all_columns] = system->meshes.front();
+    const uint64_t available = uint64_t{all_rows} * all_columns;
+    const std::string asked = mesh_text({rows, columns}), whole = mesh_text({all_rows, all_columns});
+    const std::string hint = text("the meshes of all chips of {}: {}", name, names_of(system->meshes));
+    if (chips > available)
         fail(
-            ErrorCode::InvalidArgument, text("{} has no mesh of {}x{} devices", name, rows, columns),
-            "its meshes: " + names_of(system->meshes) + "; parts of it: " + names_of(system->parts));
-    if (fabric() != Fabric::Disabled && chips < system->board_chips)
-        fail(
-            ErrorCode::InvalidArgument, "Fabric is being used but Device 1 is not active",
-            text("a fabric needs whole boards of {} chips: set_fabric_config(DISABLED) before a smaller mesh", system->board_chips));
+            ErrorCode::InvalidArgument,
+            text(
+                "Requested mesh shape {} requires {} devices, but only {} devices are available in the system mesh {}.", asked, chips,
+                available, whole),
+            hint);
+    if (!opens(*system, rows, columns))
+        fail(ErrorCode::InvalidArgument, text("Requested mesh is too big and is not rotatable: {} and SystemMesh {}", asked, whole), hint);
     return system;
 }
 

@@ -131,6 +131,37 @@ Tensor tilize(
                        memory_config.value_or(input_tensor.memory_config()), cores_of(use_multicore, sub_core_grids)});
 }
 
+namespace {
+/// The tilize of a mixture of experts: rows of bfloat16 become shards of one row of tiles, one on each core.
+Tensor deepseek_moe_post_combine_tilize(const Tensor& input, const MemoryConfig& memory) {
+    const OpScope scope("ttnn.experimental.deepseek_moe_post_combine_tilize");
+    check_device_tensor(input, "input_tensor");
+    const Shape shape = input.padded_shape();
+    SHIM_CHECK(shape.rank() >= 2, "DeepseekMoEPostCombineTilize requires rank >= 2, but has {}", shape.rank());
+    SHIM_CHECK(
+        input.dtype() == DataType::BFLOAT16, "DeepseekMoEPostCombineTilize requires dtype to be bfloat16, but has {}", input.dtype());
+    SHIM_CHECK(!input.memory_config().is_sharded(), "DeepseekMoEPostCombineTilize requires input to be interleaved");
+    SHIM_CHECK(input.layout() == Layout::ROW_MAJOR, "DeepseekMoEPostCombineTilize requires input layout to be ROW_MAJOR");
+    SHIM_CHECK(memory.is_sharded() && memory.nd_shard_spec(), "DeepseekMoEPostCombineTilize requires sharded output");
+    SHIM_CHECK(memory.buffer_type() == BufferType::L1, "DeepseekMoEPostCombineTilize requires L1 output");
+    const Shape shard = memory.nd_shard_spec()->shard_shape;
+    SHIM_CHECK(shard.rank() == 2, "DeepseekMoEPostCombineTilize requires dimension 2 output shard shape");
+    const uint64_t width = shape[-1], rows = width == 0 ? 0 : input.physical_volume() / width;
+    SHIM_CHECK(
+        shard[-1] != 0 && shard[-1] % tt::constants::TILE_WIDTH == 0 && width % shard[-1] == 0,
+        "DeepseekMoEPostCombineTilize requires output shard width to be even multiple of tiles");
+    SHIM_CHECK(
+        shard[-2] == tt::constants::TILE_HEIGHT && rows % tt::constants::TILE_HEIGHT == 0,
+        "DeepseekMoEPostCombineTilize requires output shard height to be a single tile high");
+    SHIM_CHECK(
+        width / shard[-1] * (rows / tt::constants::TILE_HEIGHT) == memory.nd_shard_spec()->grid.num_cores(),
+        "DeepseekMoEPostCombineTilize requires one output shard per core");
+    return run(
+        input, {strategy::Tilize{}, "DeepseekMoEPostCombineTilizeDeviceOperation", Layout::TILE, shape, std::nullopt, input.dtype(), memory,
+                std::nullopt});
+}
+}  // namespace
+
 Tensor tilize_with_val_padding(
     const Tensor& input_tensor, const tt::tt_metal::Shape& output_padded_shape, std::variant<uint32_t, float> pad_value,
     const std::optional<MemoryConfig>& memory_config, std::optional<DataType> output_dtype, bool use_multicore,
@@ -291,6 +322,9 @@ SHIM_OP("ttnn.to_layout", [](const arguments::to_layout& args) {
 SHIM_OP("ttnn.tilize", [](const arguments::tilize& args) {
     return ttnn::tilize(
         args.input_tensor, args.memory_config, args.dtype, args.use_multicore, false, tt::tt_metal::Tile(), args.sub_core_grids);
+});
+SHIM_OP("ttnn.experimental.deepseek_moe_post_combine_tilize", [](const arguments::experimental::deepseek_moe_post_combine_tilize& args) {
+    return ttnn::deepseek_moe_post_combine_tilize(args.input_tensor, args.output_memory_config);
 });
 SHIM_OP("ttnn.tilize_with_val_padding", [](const arguments::tilize_with_val_padding& args) {
     return ttnn::tilize_with_val_padding(
