@@ -73,6 +73,12 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
 
 
+def _shared_note(notes: Sequence[str]) -> str:
+    """The comment beside a call in all functions; a shape that is another one in some of them is left out."""
+    ends = {note.rpartition(", ")[2] for note in notes}
+    return notes[0] if len(set(notes)) == 1 else ends.pop() if len(ends) == 1 and "]" not in notes[0].rpartition(", ")[2] else ""
+
+
 def _notes(notes: Sequence[str]) -> str:
     """The shapes that calls give a parameter: "[16, 1, 64] or [16, 1, 128]"."""
     different = list(dict.fromkeys(notes))
@@ -228,7 +234,8 @@ class _Aligner:
             if any(len(call.arguments) != len(first.arguments) for call in calls):
                 raise Mismatch
             self._callee = first.function
-            return replace(first, arguments=tuple(self.argument(column) for column in zip(*(call.arguments for call in calls), strict=True)))
+            arguments = tuple(self.argument(column) for column in zip(*(call.arguments for call in calls), strict=True))
+            return replace(first, arguments=arguments, note=_shared_note([call.note for call in calls]))
         if isinstance(first, model.Loop):
             loops = [statement for statement in row if isinstance(statement, model.Loop)]
             if len({loop.counts_down for loop in loops}) > 1:
@@ -292,10 +299,7 @@ class _Aligner:
                     raise Mismatch
                 values.append(value)
             arguments.append((arg, self.value(values, arg.name)))
-        notes = {call.note for call in row}
-        ends = {note.rpartition(", ")[2] for note in notes}  # a shape that is another one in some calls is left out
-        note = first.note if len(notes) == 1 else first.note.rpartition(", ")[2] if len(ends) == 1 and "]" not in first.note.rpartition(", ")[2] else ""
-        return replace(first, arguments=tuple(arguments), note=note)
+        return replace(first, arguments=tuple(arguments), note=_shared_note([call.note for call in row]))
 
     def argument(self, row: Sequence[model.Argument]) -> model.Argument:
         first = row[0]

@@ -25,7 +25,7 @@ from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import Flow, begins_backward, is_backward
 from alchemist.program.graph import Graph, Node, TensorType, Value
-from alchemist.program.heads import helper_functions, share_heads
+from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.loops import find_loops
@@ -76,8 +76,7 @@ def build_from_graph(
     note_state(graph)
     name_prepared_weights(graph, sources)
     there = shared.settle(graph, result.model_name) if shared is not None else None
-    if options.recover_structure:
-        share_heads(graph)
+    splitting = share_heads(graph) if options.recover_structure else Splitting()
     chains = chains_of(graph)
     structured = options.recover_structure and any(chains.values())
     if structured:
@@ -135,7 +134,7 @@ def build_from_graph(
         context.functions.update(apart.values())
         taken |= set(apart.values())
         tailed = share_tails([renamed_function(function, apart) for function in merged.functions], context.functions)
-        functions, tails = [*helper_functions(tailed.functions), *share_module_calls(tailed.functions, taken)], tailed.tails
+        functions, tails = [*helper_functions(tailed.functions, splitting), *share_module_calls(tailed.functions, taken)], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
         if prepared.functions:
             names = {function.name for function in prepared.functions}

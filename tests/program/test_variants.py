@@ -220,6 +220,30 @@ class Two(nn.Module):
         return x
 
 
+class Written(Attention):
+    """Each split in a statement of its own."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        q = self.q(x).view(1, -1, self.heads, 32).transpose(1, 2)
+        k = self.k(y).view(1, -1, self.heads, 32).transpose(1, 2)
+        v = self.v(y).view(1, -1, self.heads, 32).transpose(1, 2)
+        first = nn.functional.scaled_dot_product_attention(q, k, v)
+        other = self.k(x).view(1, -1, self.heads, 32).transpose(1, 2)
+        found = nn.functional.scaled_dot_product_attention(first, other, other)
+        return self.o(found.transpose(1, 2).reshape(1, -1, 64))
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_many_splits_are_calls_of_one_function(level: int) -> None:
+    options = CompilerOptions(optimization_level=level)
+    result = capture(Written(2).eval(), (torch.rand(1, 64, 64), torch.rand(1, 32, 64)), {})
+    made = build_program(lower_to_ttnn(result.module, options).module, result, options)
+    (split,) = (each for each in made.functions if each.name == "split_heads")
+    assert not any(isinstance(one, model.If) for one in split.body), "no call has one head"
+    calls = [one for each in made.functions for one in each.body if isinstance(one, model.CallFunction) and one.function == "split_heads"]
+    assert len(calls) == 4
+
+
 @pytest.mark.parametrize(("heads", "shared", "functions"), [((1, 2), True, 1), ((2, 4), False, 2), ((2, 2), False, 1), ((1, 1), False, 1)])
 def test_heads_are_split_by_a_function_where_some_have_one(heads: tuple[int, int], shared: bool, functions: int) -> None:
     result = capture(Two(heads).eval(), (torch.rand(1, 64, 64), torch.rand(1, 32, 64)), {})
