@@ -7,6 +7,7 @@ sums at HiFi4 for products of 2,048 terms and more, of 512 and more, and so on. 
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +26,12 @@ SECONDS_FACTOR = 1.0
 """No further setting is tried when the trials took this many times the first export: an export that is raised takes twice as long, or one trial more."""
 
 AMPLIFIES_ROUNDING = "the model amplifies rounding"
+
+NAN_CAUSES = {
+    "max_pool2d": "ttnn.max_pool2d takes bfloat16, where NaN is stored as infinity",
+    "gelu": "ttnn.gelu is 0 at -inf, where PyTorch has NaN",
+}
+"""What the library's op does to NaN and infinities otherwise than the framework's, and no precision changes."""
 
 Result = TypeVar("Result")
 Write = Callable[[CompilerOptions], tuple[Result, Measured]]
@@ -67,7 +74,11 @@ def export_within_limits(
             result, first = write(options)
         rounding_errors = moved_by_rounding() if moved_by_rounding is not None else {}
         left = judge_by_unedited(directory, rounding_errors) if any(rounding_errors.values()) else first.disagreement
-        text = _disagreement(model, left, bool(trials.settings)) if left else _amplified(model, first.disagreement, max(rounding_errors.values()))
+        text = (
+            _disagreement(model, left, bool(trials.settings), _nan_causes(directory, left))
+            if left
+            else _amplified(model, first.disagreement, max(rounding_errors.values()))
+        )
         warn_user(text, AccuracyWarning)
         return result
     result, best = trials.written(chosen)
@@ -115,8 +126,18 @@ class _Trials(Generic[Result]):
         return high
 
 
-def _disagreement(model: str, disagreement: str, tried: bool) -> str:
+def _nan_causes(directory: Path, disagreement: str) -> list[str]:
+    """Ops of the written program that may be why values are NaN or infinite in one and not in the other."""
+    if "NaN or infinite" not in disagreement:
+        return []
+    program = "".join(file.read_text(encoding="utf-8") for kind in ("*.py", "*.cpp") for file in directory.rglob(kind))
+    return [cause for op, cause in NAN_CAUSES.items() if re.search(rf"\bttnn(\.|::){op}\(", program)]
+
+
+def _disagreement(model: str, disagreement: str, tried: bool, nan_causes: list[str]) -> str:
     advice = "; more exact products (round_weights, wide_sum_terms) did not help" if tried else ""
+    if nan_causes:
+        advice = f". Possible causes: {'; '.join(nan_causes)}"
     return (
         f"the emitted program of {model} does not agree with the framework: {disagreement}. `./run --check` will fail; "
         f'export_golden="ops" and `./run --check-ops` show the first op that differs{advice}'

@@ -296,6 +296,10 @@ def read_npy(file: Path, name: str, dtype: str) -> np.ndarray:
     """The array in the host form of `dtype`, whatever its byte order, memory order and width."""
     if not file.is_file():  # a pipe without a writer would block for ever
         sys.exit(f"run: input {name}: {file} is no file")
+    with file.open("rb") as stream:
+        is_npy = stream.read(6) == b"\x93NUMPY"  # numpy takes anything else for a pickle and advises to trust it
+    if not is_npy:
+        sys.exit(f"run: input {name}: {file} is no .npy file; write it with numpy.save(file, array)")
     try:
         array = np.load(file, allow_pickle=False)
     except _DAMAGED as error:

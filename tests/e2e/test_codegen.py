@@ -119,7 +119,7 @@ def test_run_options(mlp: Path, tmp_path: Path) -> None:
         values += [np.load(path) for path in (tmp_path / "values").glob("*.npy")]
     assert np.array_equal(values[0], values[1]) and np.array_equal(values[0], values[2])
     (own / "input.npy").write_bytes(b"no array")
-    assert "run: input input: cannot read" in run(mlp, "--inputs", str(own)).stderr
+    assert "input.npy is no .npy file; write it with numpy.save(file, array)" in run(mlp, "--inputs", str(own)).stderr
     (own / "input.npy").rename(own / "inputs.npy")
     refused = run(mlp, "--inputs", str(own))
     assert refused.returncode != 0

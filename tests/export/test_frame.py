@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -281,6 +282,11 @@ def test_arrays_of_all_widths(utils: ModuleType, tmp_path: Path, array: Any, dty
 
 def test_files_that_hold_no_array(utils: ModuleType, tmp_path: Path) -> None:
     assert ended(utils.read_npy, tmp_path, "x", "float32") == f"run: input x: {tmp_path} is no file"
+    for content in (b"", b"1.0 2.0\n", pickle.dumps([1.0])):
+        (tmp_path / "x.npy").write_bytes(content)
+        assert ended(utils.read_npy, tmp_path / "x.npy", "x", "float32") == (
+            f"run: input x: {tmp_path / 'x.npy'} is no .npy file; write it with numpy.save(file, array)"
+        )
     (tmp_path / "x.npy").write_bytes(b"\x93NUMPY")
     assert ended(utils.read_npy, tmp_path / "x.npy", "x", "float32").startswith(f"run: input x: cannot read {tmp_path / 'x.npy'}: ")
 

@@ -60,6 +60,13 @@ def test_what_no_setting_mends_is_exported_as_asked_with_a_warning() -> None:
     assert chosen == written[-1] == (False, 0)
 
 
+def test_a_pool_that_loses_nan_is_named(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("pooled = ttnn.max_pool2d(x)\n# ttnn.gelu is not called\n")
+    lost = Measured("output: 4 of 9 values are NaN or infinite in one and not in the other", 1e6)
+    with pytest.warns(AccuracyWarning, match="first op that differs. Possible causes: ttnn.max_pool2d takes bfloat16, where NaN is stored as infinity$"):
+        export_within_limits(lambda options: (None, lost), CompilerOptions(), is_float32=True, model="Model", directory=tmp_path)
+
+
 def test_how_far_rounding_moves_a_model() -> None:
     def measured(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y.add_((x + 30.0).sum() - 30.0 * x.numel())
