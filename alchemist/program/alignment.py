@@ -340,7 +340,8 @@ class _Aligner:
                 word = self._result or self._made
             self.constants.setdefault(tuple(values), []).append(use)
             if word:
-                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if word == self._place else f"{word}_{use}")
+                of_product = kind == "matmul_config" and word == self._place
+                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if of_product else f"{word}_{use}")
             return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")
         lists = [value.items for value in values if isinstance(value, model.Items)]
         if len(lists) != len(values) or len({len(value) for value in lists}) > 1:
