@@ -166,6 +166,8 @@ class _Printer:
                 return [*lists, out[0], f"{pad}    const int {variable} = {name} ? {render(stop)} - 1 - t : t;", *out[1:]]
             case model.Loop(variable, start, stop, step):
                 variable = "i" if variable == "_" else variable
+                if turns := statement.listed:
+                    return self._inner(f"for (int {variable} : {{{', '.join(map(str, turns))}}})", statement.body, pad)
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
                 head = f"for (int {variable} = {start}; {variable} {'<' if step > 0 else '>'} {render(stop)}; {advance})"
                 return self._inner(head, statement.body, pad)

@@ -159,6 +159,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
 def _range(loop: model.Loop) -> str:
     if loop.length is not None:
         return f"reversed(range({loop.length.name}))"
+    if turns := loop.listed:
+        return f"({', '.join(map(str, turns))})"
     if loop.step != 1:
         return f"range({loop.start}, {render(loop.stop)}, {loop.step})"
     return f"range({loop.start}, {render(loop.stop)})" if loop.start else f"range({render(loop.stop)})"

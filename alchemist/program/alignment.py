@@ -113,7 +113,7 @@ def unread(bodies: Sequence[tuple[model.Statement, ...]], numbers: frozenset[str
 
 def only_in(body: Sequence[model.Statement], other: Sequence[model.Statement]) -> str:
     """The first op that `other` does not call, of any library: "roll"; "" for none."""
-    ops = [[one.spec.target.rpartition(".")[2] for one in model.statements(side) if isinstance(one, model.Call)] for side in (body, other)]
+    ops = [[one.spec.target.rpartition(".")[2] for one in model.statements(tuple(side)) if isinstance(one, model.Call)] for side in (body, other)]
     return next((name for name in ops[0] if name not in ops[1]), "")
 
 
@@ -355,7 +355,8 @@ class _Aligner:
                 word = self._result or self._made
             self.constants.setdefault(tuple(values), []).append(use)
             if word:
-                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if word == self._place else f"{word}_{use}")
+                of_product = kind == "matmul_config" and word == self._place
+                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if of_product else f"{word}_{use}")
             return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")
         lists = [value.items for value in values if isinstance(value, model.Items)]
         if len(lists) != len(values) or len({len(value) for value in lists}) > 1:

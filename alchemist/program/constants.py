@@ -102,15 +102,17 @@ def name_constants(
         wide = isinstance(entry.value, model.Record) and dict(entry.value.fields).get("fp32_dest_acc_en") == model.Literal(True)
         if entry.kind is Kind.COMPUTE_CONFIG and wide and bases[entry.base + _NARROW]:  # one name tells how sums are kept: the other does, too
             entry.base += _WIDE
+    loops = [one for function in functions for one in model.statements(function.body) if isinstance(one, model.Loop)]
+    counts_vary = any(isinstance(loop.stop, model.NumberRef | model.ParameterRef) for loop in loops)
     named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
         if entry.base in _NAMED_IF_ONE:
             worth_a_name = bases[entry.base] == 1
         else:
-            worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or (tuned and (sharded or entry.kind in _PLACEMENT))
+            worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or sharded or (tuned and entry.kind in _PLACEMENT)
         counts_layers = entry.kind is Kind.INT and entry.base.startswith("NUM_")  # numbers of layers of several stages would be counted
-        if worth_a_name and not (counts_layers and bases[entry.base] > 1):
+        if worth_a_name and not (counts_layers and (bases[entry.base] > 1 or counts_vary)):
             named[key] = entry
     names = _told_apart(named, taken)
 

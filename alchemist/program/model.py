@@ -343,6 +343,14 @@ class Loop:
         return self.step == -1 and self.stop == Literal(-1)
 
     @property
+    def listed(self) -> tuple[int, ...]:
+        """The numbers of two or three turns in steps of several, which read better as they are: `for i in (0, 3)`; () of other loops."""
+        if self.step <= 1 or not isinstance(self.stop, Literal) or not isinstance(self.stop.value, int):
+            return ()
+        turns = tuple(range(self.start, self.stop.value, self.step))
+        return turns if 2 <= len(turns) <= 3 else ()
+
+    @property
     def whole(self) -> Value | None:
         """The number of turns of a loop over a whole sequence, in either direction; None for other loops."""
         if self.counts_down:

@@ -127,6 +127,8 @@ class Naming(ParameterNames):
                 if backward and isinstance(item, Node):  # a factor of the derivative is no gradient of the target
                     intermediate = f"d_{intermediate}" if intermediate and any(map(is_gradient, item.inputs())) else ""
         module, others = self._attribute_names(item)
+        if isinstance(item, CallItem) and count == 1 and (place := self._place_in_list(item)) and self._is_reassigned(item, index, items, own, last):
+            out[0].insert(0, place)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
         for slot, value in enumerate(writes(item)):
             role = argument_role(value)
@@ -404,8 +406,7 @@ class Naming(ParameterNames):
         if isinstance(item, CallItem):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
-            number = item.path.rpartition(".")[2]  # of several elements of a list: `down`, `down_1`
-            places = [f"{attribute}_{number}"] if attribute and number.isdigit() else []
+            places = [place] if (place := self._place_in_list(item)) else []  # of several elements of a list: `down`, `down_1`
             return [*names, *places, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
         if own := self._of_gates(item) or table_part(item):
             return [own], []
@@ -429,6 +430,19 @@ class Naming(ParameterNames):
         role = computed_role(item, self._names)
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, COMPARED.get(item.spec.name.removeprefix("ttnn."), "") if role else noun_of(item)]
+
+    def _place_in_list(self, call: CallItem) -> str:
+        """`down_1` for what the second of the modules `down` makes; "" for modules that are in no list."""
+        attribute = "" if call.function.method else _last_word(self._definition.relative(call.path))
+        number = call.path.rpartition(".")[2]
+        return f"{attribute}_{number}" if attribute and number.isdigit() else ""
+
+    def _is_reassigned(self, call: CallItem, index: int, items: Sequence[Item], own: Sequence[Statement], last: Mapping[int, int]) -> bool:
+        """Whether the source assigns the variable anew while the value is still needed: it keeps the value in a list."""
+        targets = own[-1].targets if own and len(own[-1].targets) == 1 else ()
+        final = last.get(id(writes(call)[0]), -1)
+        between = [one for item in items[index + 1 : final] for one in self._own_statements(item) if one != own[-1]] if targets else []
+        return final < len(items) and any(one.targets == targets for one in between)
 
     def _recurrent_layers(self) -> set[str]:
         """Paths of recurrent layers, whose steps this function calls."""

@@ -108,6 +108,8 @@ class ParameterNames:
         definition, sources = self._definition, self._context.sources
         found = sources.function_of_class(definition.class_name)
         forward = tuple(parameter for parameter in found[1].parameters if parameter not in found[1].plain) if found and not definition.method else ()
+        if found and found[0].startswith("torch/"):  # `torch.nn.Sequential.forward(self, input)`: a name of Python's
+            forward = tuple("x" if parameter == "input" else parameter for parameter in forward)
         plain = found[1].plain if found else frozenset[str]()
         hints = self._context.hints.get(id(definition), [])
         of_cells = definition.is_step or definition.is_recurrent_layer
@@ -127,7 +129,8 @@ class ParameterNames:
             unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and of_cells and bool(forward))
             read, used = self._read_as(value, forward)
             reading.append(read)
-            sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
+            bound = "x" if hint.bound == "input" and "input" not in forward else hint.bound
+            sure = [*([bound] if bound and bound not in plain else []), *(read if len(read) == 1 else [])]
             if value.part is not None or definition.takes_weights:
                 role = roles_given.get(id(value)) or update_role(value, updated(definition.parameters)) if definition.takes_weights else self._part(value)
                 first.append(role)
@@ -150,9 +153,9 @@ class ParameterNames:
             if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):
                 for index, name in zip(members, read_names, strict=False):
                     wanted[index][0].insert(0, name)
-        bound = [name for index, (first, _) in enumerate(wanted) for name in first[:1] if not definition.parameters[index].key]
+        others = [name for index, (first, _) in enumerate(wanted) for name in first[:1] if not definition.parameters[index].key]
         for index, (first, _) in enumerate(wanted):  # of the two variables that a statement reads, the one that is no other parameter
-            left = [name for name in reading[index] if name not in bound]
+            left = [name for name in reading[index] if name not in others]
             if definition.parameters[index].key and len(reading[index]) == 2 and len(left) == 1 and not of_cells:
                 first.insert(0, left[0])
         names: dict[int, str] = {}

@@ -185,3 +185,32 @@ def test_values_before_equal_layers_are_named_by_what_the_layers_call_them() -> 
     (root,) = (function for function in made.functions if function.name == "detector")
     comments = [one.text for one in root.body if isinstance(one, model.Comment)]
     assert any(text.startswith("the layers up to asked and hidden read no input") for text in comments), comments
+
+
+class Twice(nn.Sequential):
+    pass
+
+
+class Skips(nn.Module):
+    """As in U-Net: what each level makes is kept for later, and the variable goes on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = nn.ModuleList(Twice(nn.Linear(64, 96), nn.GELU(), nn.LayerNorm(96), nn.Linear(96, wide)) for wide in (64, 32))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = []
+        for step in self.down:
+            x = step(x)
+            kept.append(x)
+            x = torch.softmax(x, -1)
+        return x * kept[1] + kept[0].mean(-1, keepdim=True)
+
+
+def test_what_is_kept_in_a_list_is_called_after_its_module() -> None:
+    """The variable of the source is another value's when it is read; the input of Sequential is x, not Python's input."""
+    made = program(Skips(), torch.rand(1, 32, 64))
+    functions = {function.name: function for function in made.functions}
+    calls = [one for one in functions["skips"].body if isinstance(one, model.CallFunction)]
+    assert [call.results for call in calls] == [("down_0",), ("down_1",)]
+    assert {functions[call.function].parameters[0].name for call in calls} == {"x"}
