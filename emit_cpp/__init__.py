@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
+from alchemist.program.bundle_constants import types_of
 from alchemist.program.config_calls import ConfigCall, calls_of_configs, comment_of
 from alchemist.program.constants import Ranges, shared_cores
 from alchemist.program.model import FORWARD
@@ -17,7 +18,7 @@ from alchemist.program.text import WIDTH, clean, comment, lines_of_text
 from alchemist.resources import render as render_template
 from alchemist.resources import template_text
 from emit_cpp import layout
-from emit_cpp.printer import function_text, returns_names
+from emit_cpp.printer import function_text, returns_names, struct_lines
 from emit_cpp.text import quoted
 from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, config_call, memory_config_call, record_class, render, render_cores, render_float, with_derived
 from emit_cpp.wrap import wrapped
@@ -326,14 +327,37 @@ def _constants(constants: Sequence[model.Constant]) -> list[list[str]]:
     """Lines of each, sets of cores that several have before them."""
     cores, calls = shared_cores(constants), calls_of_configs(constants)
     named = [[f"const auto {name} = {render_cores(ranges)};"] for ranges, name in cores.items()]
-    return [*named, *(_constant(constant, cores, calls.get(constant.name)) for constant in constants)]
+    structs = [struct_lines(name, fields) for name, fields in types_of(constants).items()]
+    return [*structs, *named, *(_constant(constant, cores, calls) for constant in constants)]
 
 
-def _constant(constant: model.Constant, cores: Mapping[Ranges, str], made: ConfigCall | None) -> list[str]:
-    """Lines of a named constant. cores: names of sets of cores. made: the call that it is, if it is one."""
-    text = comment_of(constant, made)
-    out = [f"// {line}" for line in lines_of_text(text, WIDTH - 3)] if text else []
+def _said(value: model.Value, comment: str, calls: Mapping[model.Value, ConfigCall], pad: str = "") -> list[str]:
+    """Lines of a config's comment."""
+    text = comment_of(value, comment, calls.get(value))
+    return [f"{pad}// {line}" for line in lines_of_text(text, WIDTH - 3 - len(pad))] if text else []
+
+
+def _parts_of(bundle: model.Bundle, cores: Mapping[Ranges, str], calls: Mapping[model.Value, ConfigCall], pad: str) -> list[str]:
+    """Lines between the braces of a struct of configs."""
+    lines: list[str] = []
+    for name, part in bundle.fields:
+        lines += _said(part, part.comment if isinstance(part, model.Record) else "", calls, pad)
+        if isinstance(part, model.Bundle):
+            lines += [f"{pad}.{name} = {{", *_parts_of(part, cores, calls, f"{pad}    "), f"{pad}}},"]
+        elif part in calls:
+            lines += layout.lines(replace(config_call(f".{name} = ", calls[part], cores), tail=","), pad)
+        else:
+            lines.append(f"{pad}.{name} = {render(part)},")
+    return lines
+
+
+def _constant(constant: model.Constant, cores: Mapping[Ranges, str], calls: Mapping[model.Value, ConfigCall]) -> list[str]:
+    """Lines of a named constant. cores: names of sets of cores. calls: of the configs that are one."""
     value = constant.value
+    out = _said(value, constant.comment, calls)
+    made = calls.get(value)
+    if isinstance(value, model.Bundle):
+        return [*out, f"const {value.type_} {constant.name}{{", *_parts_of(value, cores, calls, "    "), "};"]
     if made is not None:
         return [*out, *layout.lines(config_call(f"const auto {constant.name} = ", made, cores), "")]
     if isinstance(value, model.Literal):

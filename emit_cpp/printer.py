@@ -33,6 +33,7 @@ _PARAMETERS = {
     "conv2d_config": "const ttnn::Conv2dConfig&",
     "attention_config": "const ttnn::operations::transformer::SDPAProgramConfig&",
     "matmul_config": "const ttnn::operations::matmul::MatmulProgramConfig&",
+    "norm_config": "const ttnn::prim::LayerNormShardedMultiCoreProgramConfig&",
     "compute_config": "const ttnn::WormholeComputeKernelConfig&",
 }
 
@@ -60,8 +61,20 @@ def function_text(function: model.Function, lists: Mapping[str, tuple[int, ...]]
 def _parameter(parameter: model.Parameter, rebound: set[str]) -> str:
     """A tensor that the function rebinds is passed by value: a tensor is a handle, and the caller keeps its own."""
     default = "" if parameter.default is None else f" = {render(parameter.default)}"
-    kind = "Tensor" if parameter.kind == "tensor" and parameter.name in rebound else _PARAMETERS[parameter.kind]
+    kind = "Tensor" if parameter.kind == "tensor" and parameter.name in rebound else _type(parameter.kind)
     return f"{kind} {parameter.name}{default}"
+
+
+def _type(kind: str) -> str:
+    bundle, plain = model.bundle_type(kind), model.plain_kind(kind)
+    if plain != kind:
+        return f"const std::optional<{_PARAMETERS[plain].removeprefix('const ').removesuffix('&')}>&"
+    return f"const {bundle}&" if bundle else _PARAMETERS[kind]
+
+
+def struct_lines(name: str, fields: Sequence[model.Parameter]) -> list[str]:
+    """The struct of a function's configs."""
+    return [f"struct {name} {{", *(f"    {_type(field.kind).removeprefix('const ').removesuffix('&')} {field.name};" for field in fields), "};"]
 
 
 def _wrap(text: str) -> list[str]:

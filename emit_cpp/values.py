@@ -73,6 +73,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
             return render_memory_config(value)
         case model.Record(class_name, fields):
             return _record(class_name, fields)
+        case model.Bundle(type_, fields):
+            return f"{type_}{{{', '.join(f'.{name} = {render(part)}' for name, part in fields)}}}"
         case model.Unary(op, parameters):
             return f"UnaryWithParam({', '.join([f'UnaryOpType::{op}', *map(render_float, parameters)])})"
         case EnumRef(enum, member):

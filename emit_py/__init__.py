@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from alchemist.errors import InternalError
 from alchemist.program import model
+from alchemist.program.bundle_constants import types_of
 from alchemist.program.config_calls import calls_of_configs, comment_of
 from alchemist.program.constants import shared_cores
 from alchemist.program.names import numbered
 from alchemist.program.text import WIDTH, clean, lines_of_text
 from alchemist.resources import render as render_template
 from emit_py.header import header_lines
-from emit_py.printer import function_text
+from emit_py.printer import function_text, named_tuple
 from emit_py.text import quoted, quoted_format
 from emit_py.values import render, render_config_call, render_cores, render_memory_config
 
@@ -44,6 +45,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             header=header_lines(program),
             consteval=separate,
             typed_weights=any(parameter.kind in ("weights", "output", "stored", "kept") for function in functions for parameter in function.parameters),
+            types=[named_tuple(name, fields) for name, fields in types_of(program.constants).items()],
             constants=_constants(program.constants),
             functions=[function_text(function) for function in functions],
             inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],
@@ -87,15 +89,29 @@ def _constants(constants: Sequence[model.Constant]) -> list[tuple[list[str], str
     cores = shared_cores(constants)
     out: list[tuple[list[str], str]] = [([], f"{name} = {render_cores(ranges)}") for ranges, name in cores.items()]
     calls = calls_of_configs(constants)
+
+    def said(value: model.Value, comment: str, indent: int = 0) -> list[str]:
+        told = comment_of(value, comment, calls.get(value))
+        return lines_of_text(told, WIDTH - 2 - indent) if told else []
+
+    def text(value: model.Value, pad: str = "") -> str:
+        if isinstance(value, model.Bundle):
+            inner, lines = f"{pad}    ", [f"{value.type_}("]
+            for name, part in value.fields:
+                lines += [*(f"{inner}# {line}" for line in said(part, _remark(part), len(inner))), f"{inner}{name}={text(part, inner)},"]
+            return "\n".join([*lines, f"{pad})"])
+        if value in calls:
+            return render_config_call(calls[value], cores)
+        return render_memory_config(value, cores) if isinstance(value, model.MemoryConfig) else render(value)
+
     for constant in constants:
-        call = calls.get(constant.name)
-        if call is not None:
-            value = render_config_call(call, cores)
-        else:
-            value = render_memory_config(constant.value, cores) if isinstance(constant.value, model.MemoryConfig) else render(constant.value)
-        comment = comment_of(constant, call)
-        out.append((lines_of_text(comment, WIDTH - 2) if comment else [], f"{constant.name} = {value}"))
+        out.append((said(constant.value, constant.comment), f"{constant.name} = {text(constant.value)}"))
     return out
+
+
+def _remark(value: model.Value) -> str:
+    """Why a config in a named tuple is as it is."""
+    return value.comment if isinstance(value, model.Record) else ""
 
 
 def _call(program: model.Program, function: str, inputs: Sequence[str]) -> str:

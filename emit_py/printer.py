@@ -30,6 +30,7 @@ _ANNOTATIONS = {
     "conv2d_config": "ttnn.Conv2dConfig",
     "attention_config": "ttnn.SDPAProgramConfig",
     "matmul_config": "ttnn.operations.matmul.MatmulProgramConfig",
+    "norm_config": "ttnn.LayerNormShardedMultiCoreProgramConfig",
     "compute_config": "ttnn.WormholeComputeKernelConfig",
 }
 
@@ -60,7 +61,17 @@ def function_text(function: model.Function) -> str:
 
 def _parameter(parameter: model.Parameter) -> str:
     default = "" if parameter.default is None else f" = {render(parameter.default)}"
-    return f"{parameter.name}: {_ANNOTATIONS[parameter.kind]}{default}"
+    return f"{parameter.name}: {_annotation(parameter.kind)}{default}"
+
+
+def _annotation(kind: str) -> str:
+    plain = model.plain_kind(kind)
+    return f"{_ANNOTATIONS[plain]} | None" if plain != kind else model.bundle_type(kind) or _ANNOTATIONS[kind]
+
+
+def named_tuple(name: str, fields: Sequence[model.Parameter]) -> str:
+    """The class of a function's configs."""
+    return "\n".join([f"class {name}(NamedTuple):", *(f"    {field.name}: {_annotation(field.kind)}" for field in fields)])
 
 
 def _docstring_lines(doc: str) -> list[str]:

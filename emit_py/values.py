@@ -55,6 +55,8 @@ def render(value: model.Value) -> str:
             return f"ttnn.CoreCoord({', '.join(render(part) for _, part in fields)})"
         case model.Record(class_name, fields):
             return f"{class_name}({', '.join(f'{name}={render(part)}' for name, part in fields)})"
+        case model.Bundle(type_, fields):
+            return f"{type_}({', '.join(f'{name}={render(part)}' for name, part in fields)})"
         case model.Unary(op, parameters):
             tail = "" if not parameters else f", {render_float(parameters[0])}" if len(parameters) == 1 else f", {[*parameters]}"
             return f"ttnn.UnaryWithParam(ttnn.UnaryOpType.{op}{tail})"

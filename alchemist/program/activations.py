@@ -1,4 +1,4 @@
-"""An activation without parameters that a program fuses several times is a constant: `RELU`.
+"""An activation that a program fuses several times is a constant: `RELU`.
 
 Works behind `constants`: also configs that are constants read it.
 """
@@ -6,13 +6,14 @@ Works behind `constants`: also configs that are constants read it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from alchemist.ops.spec import Kind
 from alchemist.program import model
 from alchemist.program.walk import leaves, mapped, with_values
 
+GELU_COMMENT = "GELU's parameter {}: the exact form; 1.0 would be the approximation"
 MIN_USES = 3
 """Places that are worth a constant."""
 
@@ -27,21 +28,39 @@ def name_activations(
     for function in functions if lists else ():
         for call in (one for one in model.statements(function.body) if isinstance(one, model.Call)):
             used.update(one for one in leaves(value for _, value in call.arguments) if isinstance(one, model.Unary))
-    names = {one: one.op for one, count in used.items() if count >= MIN_USES and not one.parameters and one.op not in taken}
+    forms = Counter(one.op for one in used)
+    names = {one: one.op for one, count in used.items() if count >= MIN_USES and forms[one.op] == 1 and one.op not in taken}
     if not names:
         return tuple(functions), tuple(constants)
 
     def named(value: model.Value) -> model.Value:
-        if isinstance(value, model.Record):
+        if isinstance(value, model.Record | model.Bundle):
             return replace(value, fields=tuple((name, named(part)) for name, part in value.fields))
         return model.ConstantRef(names[value]) if isinstance(value, model.Unary) and value in names else value
 
-    made = [model.Constant(name, one, Kind.UNARY_LIST) for one, name in names.items()]
-    changed = [replace(constant, value=named(constant.value)) for constant in constants]
+    told = {one: form_of(one) for one in names}
+    made = [model.Constant(name, one, Kind.UNARY_LIST, told[one]) for one, name in names.items()]
+    changed = [replace(constant, value=named(constant.value), comment=_without(constant.comment, told.values())) for constant in constants]
     if lists:
         functions = [replace(function, body=mapped(function.body, lambda one: with_values(one, named))) for function in functions]
     return tuple(functions), (*made, *changed)
 
 
 def _fields(value: model.Value) -> Iterator[model.Unary]:
-    return (part for _, part in value.fields if isinstance(part, model.Unary)) if isinstance(value, model.Record) else iter(())
+    if isinstance(value, model.Unary):
+        yield value
+    elif isinstance(value, model.Record | model.Bundle):
+        for _, part in value.fields:
+            yield from _fields(part)
+
+
+def form_of(activation: model.Unary) -> str:
+    """A comment on what a parameter means, "" where that is plain."""
+    return GELU_COMMENT.format(*activation.parameters) if activation.op == "GELU" and activation.parameters == (0.0,) else ""
+
+
+def _without(comment: str, told: Iterable[str]) -> str:
+    """A config's comment without what the activation's says."""
+    for text in filter(None, told):
+        comment = comment.removesuffix(text).removesuffix(". ")
+    return comment

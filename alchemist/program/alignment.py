@@ -13,17 +13,25 @@ from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.constants import role_words
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, snake_case, unique
+from alchemist.program.still_moves import STAYS
 from alchemist.program.walk import bound_in, mapped, with_values
 
 MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
 MAX_CONSTANTS = 3
 """Other constants (memory configs, flags) that a function takes at most."""
+MAX_FIELDS = 12
+"""Fields of a named tuple of such constants at most."""
 MAX_NOTES = 3
 """Shapes of a parameter that are listed at most."""
+MAX_NOTE = 80
+"""Characters of these shapes at most."""
 REVERSE = "reverse"
 """The parameter of a function for both directions of a sequence."""
 _SHAPE = re.compile(r"\[[^\]]*\]")
+NOTHING = model.Literal(None)
+"""A config that some calls leave to the library."""
+OPTIONAL = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 _DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
 
 
@@ -34,10 +42,10 @@ class Aligned:
     function: model.Function
     added: dict[str, tuple[model.Value, ...]]
 
-    def is_readable(self) -> bool:
-        """Whether it has not too many parameters."""
+    def is_readable(self, constants: int = MAX_CONSTANTS) -> bool:
+        """Whether it has not too many parameters. constants: those that are no integers, at most."""
         numbers = sum(parameter.kind == "number" for parameter in self.function.parameters if parameter.name in self.added)
-        return numbers <= MAX_PARAMETERS and len(self.added) - numbers <= MAX_CONSTANTS
+        return numbers <= MAX_PARAMETERS and len(self.added) - numbers <= constants
 
 
 def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
@@ -82,7 +90,8 @@ def _shared_note(notes: Sequence[str]) -> str:
 def _notes(notes: Sequence[str]) -> str:
     """The shapes that calls give a parameter: "[16, 1, 64] or [16, 1, 128]"."""
     different = list(dict.fromkeys(notes))
-    return " or ".join(different) if all(different) and len(different) <= MAX_NOTES else different[0]
+    text = " or ".join(different)
+    return text if all(different) and len(different) <= MAX_NOTES and len(text) <= MAX_NOTE else different[0]
 
 
 def varying(bodies: Sequence[tuple[model.Statement, ...]]) -> frozenset[str]:
@@ -111,37 +120,30 @@ def unread(bodies: Sequence[tuple[model.Statement, ...]], numbers: frozenset[str
     return mapped(_Aligner().block(bodies), change)
 
 
-def only_in(body: Sequence[model.Statement], other: Sequence[model.Statement]) -> str:
-    """The first op that `other` does not call, of any library: "roll"; "" for none."""
-    ops = [[one.spec.target.rpartition(".")[2] for one in model.statements(tuple(side)) if isinstance(one, model.Call)] for side in (body, other)]
-    return next((name for name in ops[0] if name not in ops[1]), "")
-
-
-def _branch_word(op: str) -> str:
-    """What the flag of a branch with this op is called."""
-    return "in_shards" if op == "to_memory_config" else f"with_{op}"
-
-
-CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout)
+CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout, model.Bundle)
 _KINDS: dict[type, str] = {model.MemoryConfig: "memory_config", model.DType: "dtype", model.Layout: "layout", bool: "bool", float: "float", str: "text"}
 
 _CONFIGS = {
     "ttnn.Conv2dConfig": "conv2d_config",
     "ttnn.SDPAProgramConfig": "attention_config",
+    "ttnn.LayerNormShardedMultiCoreProgramConfig": "norm_config",
     "ttnn.WormholeComputeKernelConfig": "compute_config",
 }
 
 
 def kind_of(values: Sequence[model.Value]) -> str:
     """What kind of parameter can stand for constants, "" for none."""
-    kinds = {constant_kind(value) for value in values}
-    return kinds.pop() if len(kinds) == 1 else ""
+    kinds = {constant_kind(value) for value in values if value != NOTHING}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    return model.optional_kind(kind) if kind and NOTHING in values else kind
 
 
 def constant_kind(value: model.Value) -> str:
     """Kind of the parameter that can stand for a constant, "" for none."""
     if isinstance(value, model.Literal):
         return "number" if type(value.value) is int else _KINDS.get(type(value.value), "")
+    if isinstance(value, model.Bundle):
+        return model.bundle_kind(value.type_)
     if isinstance(value, model.Record):
         return "matmul_config" if value.class_name.startswith("ttnn.Matmul") else _CONFIGS.get(value.class_name, "")
     return _KINDS.get(type(value), "")
@@ -198,7 +200,6 @@ class _Aligner:
         """
         gaps = [key for key in self.uses if None in key[0]]
         every = {key: list(uses) for key, uses in self.uses.items() if None not in key[0]}
-        read_by_all = list(every)
         united: dict[_Numbers, _Numbers] = {}
         for key in gaps:
             words = set(self.uses[key]) & _KEPT
@@ -206,7 +207,7 @@ class _Aligner:
             whole = tuple(next((other[0][place] for other in others if other[0][place] is not None), None) for place in range(len(key[0])))
             whole = whole if all(_agree(other[0], whole) for other in others) else key[0]
             told = len({number for number in key[0] if number is not None}) > 1
-            target = next((known for known in read_by_all if known[1] == key[1] and told and _agree(key[0], known[0])), (whole if words else key[0], key[1]))
+            target = next((known for known in every if known[1] == key[1] and told and _agree(key[0], known[0])), (whole if words else key[0], key[1]))
             united[key] = target
             every[target] = [*every.get(target, ()), *self.uses[key]]
         return united, every
@@ -259,12 +260,9 @@ class _Aligner:
             return replace(first, stop=stop, container=container, body=self.block([loop.body for loop in loops]))
         if isinstance(first, model.If):
             branches = [statement for statement in row if isinstance(statement, model.If)]
-            flags = [one.condition for one in branches if isinstance(one.condition, model.Literal)]
-            if any(one.results != first.results or (one.condition != first.condition and len(flags) < len(row)) for one in branches):
+            if any((one.condition, one.results) != (first.condition, first.results) for one in branches):
                 raise Mismatch
-            condition = self.value(flags, _branch_word(only_in(first.body, first.otherwise))) if flags else first.condition
-            body, otherwise = self.block([one.body for one in branches]), self.block([one.otherwise for one in branches])
-            return replace(first, condition=condition, body=body, otherwise=otherwise)
+            return replace(first, body=self.block([one.body for one in branches]), otherwise=self.block([one.otherwise for one in branches]))
         if isinstance(first, model.NameLoop):
             named = [statement for statement in row if isinstance(statement, model.NameLoop)]
             if any((one.variable, one.names) != (first.variable, first.names) for one in named):
@@ -310,11 +308,14 @@ class _Aligner:
                 value = named.get(arg.name)
                 if value is None and arg.kind in _DEFAULTED and arg.default is not REQUIRED and arg.default is not None:
                     value = to_value(arg.default, arg)
+                if value is None and arg.kind in OPTIONAL:
+                    value = NOTHING
                 if value is None:
                     raise Mismatch
                 values.append(value)
             arguments.append((arg, self.value(values, arg.name)))
-        return replace(first, arguments=tuple(arguments), note=_shared_note([call.note for call in row]))
+        notes = [call.note for call in row]
+        return replace(first, arguments=tuple(arguments), note=STAYS if STAYS in notes else _shared_note(notes))
 
     def argument(self, row: Sequence[model.Argument]) -> model.Argument:
         first = row[0]
@@ -349,7 +350,7 @@ class _Aligner:
             return model.NumberRef(f"#{list(self.uses).index(key)}")
         values = [read[0] if isinstance(value, model.Unused) else value for value in values]
         if kind := kind_of(values):
-            if kind == "matmul_config" and not of_function and self._result:
+            if model.plain_kind(kind) == "matmul_config" and not of_function and self._result:
                 use, word = f"{self._result}_matmul", self._place
             elif not of_function:
                 word = self._result or self._made

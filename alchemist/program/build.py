@@ -18,13 +18,14 @@ from alchemist.ops.spec import PRODUCTS, SHAPING, UNOPTIMIZED
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.activations import name_activations
+from alchemist.program.bundles import with_type_names
 from alchemist.program.constants import name_constants
 from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import Flow, begins_backward, is_backward
-from alchemist.program.graph import GRADIENTS, Graph, Node, TensorType, Value
+from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.lengths import lines_of_functions
@@ -133,7 +134,9 @@ def build_from_graph(
             definition.name = apart.get(definition.name, definition.name)
         context.functions.update(apart.values())
         taken |= set(apart.values())
-        tailed = share_tails([renamed_function(function, apart) for function in merged.functions], context.functions)
+        now = {name: apart.get(new, new) for name, new in {**{one: one for one in apart}, **merged.renamed}.items()}
+        named = with_type_names([renamed_function(function, apart) for function in merged.functions], now)
+        tailed = share_tails(named, context.functions)
         functions, tails = [*helper_functions(tailed.functions, splitting), *share_module_calls(tailed.functions, taken)], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
         if prepared.functions:
@@ -208,7 +211,7 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if definition.method:
             candidates.append(snake_case(definition.method.lstrip("_")))
         label = snake_case(class_label(definition))
-        label = f"exact_{label}" if is_library(definition.class_name) and not label.endswith("_norm") else label
+        label = f"exact_{label}" if is_library(definition.class_name) else label
         candidates.append(label)
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
         own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
@@ -312,7 +315,10 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     context.parameter_names[id(definition)] = [name for name, value in zip(body.parameters, body.parameter_values, strict=True) if value is not None]
     kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
     notes = _shapes_of_parameters(definition, context)
-    parameters = [model.Parameter(name, kind, note) for name, kind, note in zip(body.parameters, kinds, notes, strict=True)]
+    differing = {id(definition.parameters[index]) for index in definition.moving}
+    memories = [None if value is None or id(value) in differing else value.type.config for value in body.parameter_values]
+    rows = zip(body.parameters, kinds, notes, memories, strict=True)
+    parameters = [model.Parameter(name, kind, note, memory=memory) for name, kind, note, memory in rows]
     for name in context.collections[id(definition)]:
         if name == "weights" or not definition.is_root:
             parameters.append(model.Parameter(name, "weights" if name == "weights" else "kept"))
@@ -346,13 +352,7 @@ def _head(definition: Definition, method: str, line: int) -> str:
         line = 0
     elif method not in ("", label):
         label = f"{label}.{method}"
-    text = f"{label}, line {line}" if label and line else label
-    if not text or definition.method or not begins_backward(definition):
-        return f"{text}. " if text else ""
-    stores = any(one.copy.collection == GRADIENTS for item in flat_items(definition.items) if isinstance(item, Node) for one in item.kept)
-    returned = "the gradient of its input" if len(definition.returns) == 1 else "gradients of its inputs" if definition.returns else ""
-    told = [f"returns {returned}" * bool(returned), f"stores {'those' if returned else 'gradients'} of its weights in gradients" * stores]
-    return f"Backward pass of {text}" + f": {', '.join(filter(None, told))}. ".replace(": . ", ". ")
+    return f"{label}, line {line}. " if label and line else f"{label}. " if label else ""
 
 
 _GATES = {"LSTM": ("input, forget, cell, output", "input, output, forget, cell"), "GRU": ("reset, update, new", "update, reset, new")}

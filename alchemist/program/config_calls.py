@@ -36,18 +36,27 @@ class ConfigCall:
     parts: tuple[tuple[str, model.Value | tuple[int, int]], ...]
 
 
-def calls_of_configs(constants: Sequence[model.Constant]) -> dict[str, ConfigCall]:
-    """The calls for the constants that are one, by their names."""
-    found = {constant.name: call for constant in constants if (call := _call(constant.value)) is not None}
+def calls_of_configs(constants: Sequence[model.Constant]) -> dict[model.Value, ConfigCall]:
+    """The calls for the configs that are one: constants, and what stands in named tuples."""
+    values = dict.fromkeys(value for constant in constants for value in _configs(constant.value))
+    found = {value: call for value in values if (call := _call(value)) is not None}
     counts = Counter(_kind(call) for call in found.values())
-    return {name: call for name, call in found.items() if counts[_kind(call)] >= MIN_CONFIGS}
+    return {value: call for value, call in found.items() if counts[_kind(call)] >= MIN_CONFIGS}
 
 
-def comment_of(constant: model.Constant, call: ConfigCall | None) -> str:
-    """The constant's comment, without what its call says."""
+def _configs(value: model.Value) -> Iterator[model.Value]:
+    if isinstance(value, model.Bundle):
+        for _, part in value.fields:
+            yield from _configs(part)
+    elif isinstance(value, model.MemoryConfig | model.Record):
+        yield value
+
+
+def comment_of(value: model.Value, comment: str, call: ConfigCall | None) -> str:
+    """A config's comment, without what its call says."""
     if call is None:
-        return constant.comment
-    return "" if isinstance(constant.value, model.MemoryConfig) else _BLOCK.sub("", constant.comment)
+        return comment
+    return "" if isinstance(value, model.MemoryConfig) else _BLOCK.sub("", comment)
 
 
 def _kind(call: ConfigCall) -> str:

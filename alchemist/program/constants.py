@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from alchemist.ir.op_class import short_names
 from alchemist.ops.spec import LARGEST_BFLOAT16, Arg, EnumRef, Kind
 from alchemist.program import model
+from alchemist.program.activations import form_of
+from alchemist.program.bundle_constants import bundles_in, name_bundles
 from alchemist.program.function_names import path_words
 from alchemist.program.names import constant_case, snake_case
 from alchemist.program.roles import JOINED_HEADS
@@ -30,7 +32,6 @@ _WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} would add up i
 _DEFAULT_COMMENT = "TT-NN's default for {}{}{}; written out so that you can edit it."
 _SAME_COMMENT = ", with or without a program_config"
 _LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."
-_GELU_COMMENT = "GELU's parameter {}: the exact form; 1.0 would be the approximation"
 _NARROW, _WIDE = "_BF16_DEST", "_FP32_DEST"
 """How names of compute configs end: with sums in bfloat16, and with sums in float32 where the program has both."""
 _NARROW_COMMENT = "Partial sums are bfloat16."
@@ -104,6 +105,13 @@ def name_constants(
             entry.base += _WIDE
     loops = [one for function in functions for one in model.statements(function.body) if isinstance(one, model.Loop)]
     counts_vary = any(isinstance(loop.stop, model.NumberRef | model.ParameterRef) for loop in loops)
+    bundled = Counter(
+        _identity(part, known[1], known[0], ())
+        for function in functions
+        for bundle, call in bundles_in(function)
+        for name, part in _parts_of("", bundle)
+        if (known := _config_name(part, name, call.function))
+    )
     named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
@@ -112,7 +120,8 @@ def name_constants(
         else:
             worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or sharded or (tuned and entry.kind in _PLACEMENT)
         counts_layers = entry.kind is Kind.INT and entry.base.startswith("NUM_")  # numbers of layers of several stages would be counted
-        if worth_a_name and not (counts_layers and (bases[entry.base] > 1 or counts_vary)):
+        written_there = entry.count == bundled[key] and (entry.count == 1 or entry.kind is Kind.PROGRAM_CONFIG)  # each can be changed by itself
+        if worth_a_name and not written_there and not (counts_layers and (bases[entry.base] > 1 or counts_vary)):
             named[key] = entry
     names = _told_apart(named, taken)
 
@@ -125,7 +134,8 @@ def name_constants(
 
     made = [_said_once([_constant(names[key], entries[key], _comment(entries[key], tuned, asked)) for key in names if key in file]) for file in used]
     rewritten = [tuple(replace(function, body=_rewrite(function, convert, partial)) for function in group) for group in (functions, prepare)]
-    return rewritten[0], rewritten[1], made[0], made[1]
+    forward, bundles = name_bundles(rewritten[0], taken)
+    return forward, rewritten[1], (*made[0], *bundles), made[1]
 
 
 def _constant(name: str, entry: _Entry, comment: str) -> model.Constant:
@@ -190,7 +200,7 @@ def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...
 def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
     if isinstance(entry.value, model.Record) and entry.kind is Kind.PROGRAM_CONFIG:
         fused = [field for _, field in entry.value.fields if isinstance(field, model.Unary)]
-        forms = [_GELU_COMMENT.format(*field.parameters) for field in fused if field.op == "GELU" and field.parameters == (0.0,)]
+        forms = map(form_of, fused)
         return ". ".join(filter(None, (entry.value.comment, *forms)))
     if isinstance(entry.value, model.Record) and entry.value.comment:
         return entry.value.comment
@@ -304,6 +314,8 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
         return _conv_name(value), Kind.CONV2D_CONFIG
     if isinstance(value, model.Record) and value.class_name == "ttnn.SDPAProgramConfig":
         return "ATTENTION", Kind.PROGRAM_CONFIG
+    if isinstance(value, model.Record) and value.class_name.startswith("ttnn.LayerNorm"):
+        return "NORM", Kind.PROGRAM_CONFIG
     if isinstance(value, model.Record) and value.class_name.startswith("ttnn.Matmul"):
         word = name.removesuffix("_matmul") if name.endswith("_matmul") else function
         return "_".join([constant_case(word), *(field.op for _, field in value.fields if isinstance(field, model.Unary)), "MATMUL"]), Kind.PROGRAM_CONFIG
@@ -357,10 +369,8 @@ def _module_path(call: model.Call) -> list[str]:
 
 def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, function: model.Function) -> tuple[str, ...]:
     """What tells a value from others with its base name: the module around, the function, what is special in its fields."""
-    if isinstance(value, model.MemoryConfig) and value.shard is not None:
-        return (f"{base}_ON_{_cores(value.shard[1])}".upper(),)
     if not isinstance(value, model.Record):
-        return ()
+        return _on_cores(base, value)
     if kind is Kind.CONV2D_CONFIG:
         return _special_names(base, value)
     if kind is not Kind.PROGRAM_CONFIG:
@@ -374,6 +384,10 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
     elif not names and not counted:
         names.append(f"{constant_case(name)}_{base}")
     return (*names, *_by_numbers(base, value))
+
+
+def _on_cores(base: str, value: model.Value) -> tuple[str, ...]:
+    return (f"{base}_ON_{_cores(value.shard[1])}".upper(),) if isinstance(value, model.MemoryConfig) and value.shard is not None else ()
 
 
 def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
@@ -395,7 +409,9 @@ def _special_names(base: str, value: model.Value) -> tuple[str, ...]:
     frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
     special = list(_special_fields(fields))
     inner = ["FULL_INNER_DIM"] if fields.get("full_inner_dim") == model.Literal(True) else []
-    return tuple(dict.fromkeys("_".join((base, *words)) for words in (special or frees, special + inner, special + inner + frees) if words))
+    twice = ["WEIGHTS_DOUBLE_BUFFERED"] if fields.get("enable_weights_double_buffer") == model.Literal(True) and "DOUBLE_BUFFERED" not in special else []
+    choices = (special or frees, special + inner, special + inner + frees, special + inner + frees + twice)
+    return tuple(dict.fromkeys("_".join((base, *words)) for words in choices if words))
 
 
 def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
@@ -460,18 +476,34 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                     owner = _owner(base, statement, function)
                     yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function), statement.spec.target.rpartition(".")[2], owner
         elif isinstance(statement, model.CallFunction):
-            for argument in statement.arguments:
-                if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value, argument.name, statement.function)):
+            for name, value in _passed(statement):
+                if known := _config_name(value, name, statement.function):
                     base, kind = known
                     longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
-                    longer = _special_names(base, argument.value) if kind is Kind.CONV2D_CONFIG else longer
-                    yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value)), "", ()
+                    longer = _special_names(base, value) if kind is Kind.CONV2D_CONFIG else longer
+                    longer = _on_cores(base, value) if kind is Kind.MEMORY_CONFIG else longer
+                    yield base, value, kind, (*longer, *_by_numbers(base, value)), "", ()
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):
                 if known := _config_name(cell):
                     yield known[0], cell, known[1], _by_numbers(known[0], cell), "", ()
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
             yield _loop_name(statement), statement.whole or statement.stop, Kind.INT, (), "", ()
+
+
+def _passed(call: model.CallFunction) -> Iterator[tuple[str, model.Value]]:
+    """Names and values of what a function is given by name, of a named tuple its fields'."""
+    for argument in call.arguments:
+        if isinstance(argument, model.NumberArgument):
+            yield from _parts_of(argument.name, argument.value)
+
+
+def _parts_of(name: str, value: model.Value) -> Iterator[tuple[str, model.Value]]:
+    if not isinstance(value, model.Bundle):
+        yield name, value
+        return
+    for field_name, part in value.fields:
+        yield from _parts_of(field_name, part)
 
 
 def _loop_name(loop: model.Loop) -> str:
@@ -482,6 +514,8 @@ def _loop_name(loop: model.Loop) -> str:
 
 def _rewrite(function: model.Function, convert: Callable[..., model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
     def config(value: model.Value, name: str = "", function: str = "") -> model.Value:
+        if isinstance(value, model.Bundle):
+            return replace(value, fields=tuple((field_name, config(part, field_name, function)) for field_name, part in value.fields))
         known = _config_name(value, name, function)
         return convert(known[0], value, known[1]) if known else value
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.program import model
+from alchemist.program.bundles import PARAMETER
 from alchemist.program.walk import calls_in, mapped
 from alchemist.program.weights import PART
 
-_SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size", PART})
+_SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size", PARAMETER, PART})
 """What every call says: a reader asks for it."""
 MIN_CALLS = 3
 """Calls of a function that tell what is usual."""

@@ -199,7 +199,7 @@ class LoopItem:
 Item = Node | CallItem | LoopItem
 
 
-def _is_move(item: Item) -> bool:
+def is_move(item: Item) -> bool:
     """Whether it only moves a tensor: a module is as thin with its operand's move as without."""
     return isinstance(item, Node) and item.spec.name == "ttnn.to_memory_config"
 
@@ -306,7 +306,7 @@ class Recovery:
             inner = self._items(item.group) if isinstance(item, _Method) else self._items(item)
             probe = self._probe(item, inner)
             only_calls = all(isinstance(part, CallItem) for part in inner) and item not in layers
-            if sum(not _is_move(part) for part in inner) < 2 or _is_wide(probe) or only_calls:
+            if sum(not is_move(part) for part in inner) < 2 or _is_wide(probe) or only_calls:
                 flat.extend(inner)
             else:
                 flat.append(self._call(item, probe))
@@ -425,7 +425,7 @@ class Recovery:
             inputs = tuple(encode(value) for value in reads(item))
             if isinstance(item, Node):
                 types = tuple(value.type for value in item.results)
-                frames = () if definition.is_container or is_library(definition.class_name) else tuple(info.frames[-1] for info in item.sources if info.frames)
+                frames = () if definition.is_container else tuple(info.frames[-1] for info in item.sources if info.frames)
                 parts.append((item.code, inputs, types, item.note, frames))
             elif isinstance(item, CallItem):
                 scope = definition.relative(item.path) if item.path != definition.path else ""

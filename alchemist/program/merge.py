@@ -12,18 +12,20 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
-from alchemist.program.alignment import CONSTANTS, Aligned, align, kind_of
+from alchemist.program.alignment import CONSTANTS, MAX_CONSTANTS, MAX_FIELDS, OPTIONAL, Aligned, align, kind_of
 from alchemist.program.alpha_renaming import Mismatch, renamed_like
+from alchemist.program.bundles import bundled
 from alchemist.program.edges import Edges, around, without_edges
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.names import unique
+from alchemist.program.still_moves import with_equal_moves
 from alchemist.program.variants import Places, joined
 from alchemist.program.walk import calls_in, mapped
 
 MAX_COMPARED = 12
 """Functions of a group that one more is compared with."""
 MIN_GAIN = 8
-"""Lines that one function with a branch must save over two."""
+"""Lines that one function with a branch, or with a named tuple of configs, must save over several."""
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
     final: dict[str, model.Function | None] = {function.name: None for function in others}  # the order of the result
     for depth in range(max(depths.values(), default=-1) + 1):
         level = [_recall(function, calls) for function in others if depths[function.name] == depth]
-        clusters = _clusters(level, taken)
+        clusters = _clusters(level, taken, MAX_CONSTANTS) if places is None else _with_equal_moves(level, taken)
         edges: dict[str, Edges] = {}
         if places is not None:
             clusters = _with_branches(clusters, places, taken, edges, _called_once(others, entry))
@@ -65,7 +67,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
             if len(members) == 1:
                 final[first.name] = first
                 continue
-            made = align(members, taken)
+            made = align(members, taken) if places is None else bundled(align(members, taken))
             final[first.name] = made.function
             for index, member in enumerate(members):
                 numbers = tuple(model.NumberArgument(name, values[index]) for name, values in made.added.items())
@@ -91,7 +93,7 @@ def _called_once(others: Sequence[model.Function], entry: model.Function) -> fro
 def _with_branches(
     clusters: Sequence[list[model.Function]], places: Places, taken: set[str], edges: dict[str, Edges], once: Collection[str]
 ) -> list[list[model.Function]]:
-    """The groups; those of a class that differ in one part, which the names of their weights or a flag tell apart, are one.
+    """The groups; those of a class that differ in one part, which the names of their weights tell apart, are one.
 
     So are those that differ at the beginning or the end of a function that is called once: edges gets what its caller does instead.
     """
@@ -106,20 +108,6 @@ def _with_branches(
             if moved is not None and _gains(moved[0], (other, cluster), taken):
                 out[place] = moved[0]
                 edges[moved[1]] = moved[2]
-                break
-        else:
-            out.append(cluster)
-    return _with_flags(out, taken)
-
-
-def _with_flags(clusters: Sequence[list[model.Function]], taken: set[str]) -> list[list[model.Function]]:
-    """The groups; those of a class that still differ in one part are one, to which its callers say which part they want."""
-    out: list[list[model.Function]] = []
-    for cluster in clusters:
-        for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
-            together = joined(other, cluster, None)
-            if together is not None and _gains(together, (other, cluster), taken):
-                out[place] = together
                 break
         else:
             out.append(cluster)
@@ -263,12 +251,14 @@ def _recall(function: model.Function, calls: Mapping[str, _Call]) -> model.Funct
     return replace(function, body=block(function.body)) if calls else function
 
 
-def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list[model.Function]]:
-    """Groups that can be merged with gain, in order of their first members."""
+def _clusters(
+    functions: Sequence[model.Function], taken: set[str], constants: int, forms: Sequence[model.Function] | None = None
+) -> list[list[model.Function]]:
+    """Groups that can be merged with gain, in order of their first members. constants: that a function takes at most. forms: of the functions in a group."""
     clusters: list[list[model.Function]] = []
     original = {function.name: function for function in functions}
     by_shape: dict[Hashable, list[list[model.Function]]] = {}
-    for function in functions:
+    for function in forms or functions:
         near = by_shape.setdefault(_shape(function), [])
         for cluster in near:
             try:
@@ -276,7 +266,7 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
                 made = align([*cluster[:MAX_COMPARED], alike], taken)
             except Mismatch:
                 continue
-            if made.is_readable():
+            if made.is_readable(constants):
                 cluster.append(alike)
                 break
         else:
@@ -284,8 +274,18 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
             clusters.append(near[-1])
     out: list[list[model.Function]] = []
     for cluster in clusters:
-        gains = len(cluster) == 1 or _saves(cluster, align(cluster, taken))
+        gains = len(cluster) > 1 and _saves(cluster, align(cluster, taken), constants)
         out += [cluster] if gains else [[original[function.name]] for function in cluster]
+    return out
+
+
+def _with_equal_moves(functions: Sequence[model.Function], taken: set[str]) -> list[list[model.Function]]:
+    """The groups, where moves that some functions do not need are no difference. Those of a group have the moves that one of it needs."""
+    out: list[list[model.Function]] = []
+    original = {function.name: function for function in functions}
+    for cluster in _clusters(functions, taken, MAX_FIELDS, with_equal_moves(functions)):
+        members = [original[function.name] for function in cluster]
+        out += _clusters(members, taken, MAX_FIELDS, with_equal_moves(members))
     return out
 
 
@@ -308,12 +308,21 @@ def _shape(function: model.Function) -> Hashable:
 
 def _plain_arguments(call: model.Call) -> Hashable:
     """Constants that must be equal: none that may become parameters."""
-    return tuple((arg.name, type(value).__name__, kind_of([value])) for arg, value in call.arguments if isinstance(value, CONSTANTS))
+    return tuple(
+        (arg.name, type(value).__name__, kind_of([value])) for arg, value in call.arguments if isinstance(value, CONSTANTS) and arg.kind not in OPTIONAL
+    )
 
 
 def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | None, ...]:
     return tuple(None if isinstance(result, str) else result for result in call.results)
 
 
-def _saves(members: Sequence[model.Function], made: Aligned) -> bool:
-    return made.is_readable() and (len(members) - 1) * lines_of_functions(members[:1]) > len(members) * (len(made.added) + 1)
+def _saves(members: Sequence[model.Function], made: Aligned, constants: int) -> bool:
+    if not made.is_readable(constants):
+        return False
+    fields = sum(parameter.kind != "number" for parameter in made.function.parameters if parameter.name in made.added)
+    if fields <= MAX_CONSTANTS:
+        return (len(members) - 1) * lines_of_functions(members[:1]) > len(members) * (len(made.added) + 1)
+    bundles = (fields + 3) + len(members) * (fields + 2)  # a class, and a constant for each member
+    numbers = len(made.added) - fields + 1
+    return lines_of_functions(members) - lines_of_functions([made.function]) - bundles - numbers * len(members) >= MIN_GAIN

@@ -187,13 +187,22 @@ class HasWeight:
 
 
 @dataclass(frozen=True, slots=True)
+class Bundle:
+    """A named tuple of configs. kinds: its fields as parameters."""
+
+    type_: str
+    fields: tuple[tuple[str, Value], ...]
+    kinds: tuple[Parameter, ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Unused:
     """What a call gives a parameter that none of its statements reads, while functions are made; no program has it."""
 
 
 Value = (
     TensorRef | Element | NumberRef | ParameterRef | WeightRef | DeviceRef | Literal | KeyText | Items
-    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef | InverseRoot | HasWeight | Unused
+    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef | InverseRoot | HasWeight | Bundle | Unused
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------ statements
@@ -423,8 +432,37 @@ Statement = (
 # -------------------------------------------------------------------------------------------------------------- program
 
 
-CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config", "attention_config", "matmul_config", "compute_config")
-"""Parameters that stand for constants."""
+CONSTANT_KINDS = (
+    "number", "bool", "float", "text", "dtype", "layout",
+    "memory_config", "conv2d_config", "attention_config", "matmul_config", "norm_config", "compute_config",
+)  # fmt: skip
+"""Parameters that stand for constants; so do those of a named tuple's type."""
+_BUNDLE, _OPTIONAL = "bundle ", "optional "
+
+
+def bundle_kind(type_: str) -> str:
+    """The kind of a parameter that is a named tuple."""
+    return _BUNDLE + type_
+
+
+def bundle_type(kind: str) -> str:
+    """The type of a parameter that is a named tuple, "" for other kinds."""
+    return kind.removeprefix(_BUNDLE) if kind.startswith(_BUNDLE) else ""
+
+
+def optional_kind(kind: str) -> str:
+    """The kind of a config that some calls leave to the library."""
+    return _OPTIONAL + kind
+
+
+def plain_kind(kind: str) -> str:
+    """The kind of a config, whether all calls give one or not."""
+    return kind.removeprefix(_OPTIONAL)
+
+
+def is_constant(kind: str) -> bool:
+    """Whether a parameter of the kind stands for a constant."""
+    return plain_kind(kind) in CONSTANT_KINDS or bool(bundle_type(kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,15 +471,16 @@ class Parameter:
     of the program's own), "device", "number".
 
     Other constants are of kind "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config", "attention_config", "matmul_config"
-    or "compute_config".
+    "norm_config" or "compute_config", or `bundle_kind`, `optional_kind`.
     default: what calls leave out.
-    note: a tensor's shape and what is unusual about it.
+    note: a tensor's shape and what is unusual about it. memory: where a tensor lies, None where calls differ.
     """
 
     name: str
     kind: str = "tensor"
     note: str = field(default="", compare=False)
     default: Value | None = None
+    memory: MemoryConfig | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

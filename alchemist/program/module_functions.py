@@ -95,7 +95,8 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
         first = cluster.members[0]
         telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
         plain = first.function.name
-        telling += [f"{word}_{plain}" for word in _inner_modules(first.function) if not plain.startswith(word)] + _with_kernel(first)
+        telling += [f"{word}_{plain}" for word in _inner_modules(first.function) if not plain.startswith(word)]
+        telling += [*_in_memory(first), *_with_kernel(first)]
         variables = [f"apply_{plain}"] if plain in taken and plain not in called else []  # a variable has the name, no other function
         name = unique([plain, *telling, *variables], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
@@ -118,6 +119,12 @@ def _inner_modules(function: model.Function) -> list[str]:
     """Modules, from that around all weights, to the first weight: the rest of a batch norm in a convolution's bias is the block's."""
     keys = [value.key[0] for value in read_by(function.body) if isinstance(value, model.WeightRef)]
     return [word for word in str(keys[0]).split(".")[:-1] if word.isidentifier()] if keys else []
+
+
+def _in_memory(candidate: _Candidate) -> list[str]:
+    """`width_sharded_rms_norm`."""
+    memories = [value.memory for arg, value in candidate.call.arguments if arg.name == "memory_config" and isinstance(value, model.MemoryConfig)]
+    return [f"{memory}_{candidate.function.name}" for memory in memories if memory != "interleaved"]
 
 
 def _with_kernel(candidate: _Candidate) -> list[str]:

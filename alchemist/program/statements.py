@@ -11,7 +11,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import PRODUCTS, RESHARD, SHAPING
 from alchemist.program import model
-from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
+from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, is_move, reads, writes
 from alchemist.program.graph import Kept, Node, Raw, TensorType, Value, map_raw, values_of
 from alchemist.program.kept import UNNAMED
 from alchemist.program.loops import element_name, is_counted
@@ -111,7 +111,8 @@ class Body(Naming):
         group: set[tuple[str, int]] = set(said)
         inherited = set(held.values()) - (carried or {}).keys()
         for index, item in enumerate(items):
-            comments = self._comments(item)
+            behind = next((other for other in items[index:] if not _is_reshard(other)), item)  # a move is part of the statement that reads its result
+            comments = {} if behind is not item and isinstance(behind, LoopItem) else self._comments(behind)
             if not quiet and not comments.keys() <= group:
                 out += [model.Blank(), *[model.Comment(text) for key, text in comments.items() if key not in group]]
                 group = set(comments) | (group if group & comments.keys() else set())
@@ -327,11 +328,11 @@ class Body(Naming):
         name, node = self._names[id(one.value)], one.value.node
         assert node is not None
         leaf = next((info.scopes[-1] for info in reversed(node.sources) if info.scopes and is_library(info.scopes[-1].class_name)), None)
-        module = identifier(weight_path(leaf.path).rpartition(".")[2]) if leaf is not None and not is_library(self._definition.class_name) else ""
+        module = identifier(weight_path(leaf.path).rpartition(".")[2]) if leaf is not None else ""
         step = name if name in STATISTICS else computed_role(node, self._names) or noun_of(node)
         if node.spec.name in SHAPING and node.inputs():  # another form of a value, without a variable
             name = self._names.get(id(node.inputs()[0]), name)
-        words = ["_".join(filter(None, (module, step)))] if leaf is not None and step in (*STATISTICS, "normalized") else []
+        words = [f"{module}_{step}"] if module and step in (*STATISTICS, "normalized") else []
         self._context.saved_names[number] = unique([*words, name, f"{name}_{noun_of(node)}"], lambda candidate: candidate not in taken)
 
     def _statement(self, item: Node | CallItem) -> model.Statement:
@@ -557,6 +558,10 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
     if chain and len(info.frames) == len(framed_scopes(info)):
         return frame_at(info, len(chain) - 1, sources) or info.frames[-1]
     return info.frames[-1]
+
+
+def _is_reshard(item: Item) -> bool:
+    return is_move(item) and isinstance(item, Node) and item.note.startswith(RESHARD)
 
 
 def _only_kept(item: Item, value: Value) -> bool:

@@ -150,7 +150,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def _constants(body: Sequence[model.Statement], parameters: Sequence[model.Parameter]) -> list[model.Parameter]:
     """Parameters that are constants and that the statements read."""
     words = {word for value in read_by(body) if isinstance(value, model.NumberRef | model.ParameterRef) for word in _NAME.findall(value.name)}
-    return [parameter for parameter in parameters if parameter.kind in model.CONSTANT_KINDS and parameter.name in words]
+    return [parameter for parameter in parameters if model.is_constant(parameter.kind) and parameter.name in words]
 
 
 def _parameter(one: model.Parameter) -> model.Value:

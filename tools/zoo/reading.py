@@ -159,7 +159,8 @@ def _goes_on(before: model.CallFunction, call: model.CallFunction) -> bool:
 
 def _numbered(program: model.Program, known: set[str]) -> list[str]:
     """Of variables and parameters, functions and constants."""
-    found = [constant.name for constant in program.constants if _NUMBERED.search(constant.name)]
+    constants = {constant.name for constant in program.constants}  # `CONV_2` beside `CONV`; in `STAGE_2` and `BLOCK_H_64` the number says something
+    found = [name for name in sorted(constants) if _NUMBERED.search(name) and _NUMBERED.sub("", name) in constants]
     for function in program.functions:
         made = {parameter.name for parameter in function.parameters} | {name for one in model.statements(function.body) for name in bound_by(one)}
         found += [
