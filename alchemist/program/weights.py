@@ -68,6 +68,8 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     taken = {value.key for values in (graph.outputs, *(node.inputs() for node in graph.nodes)) for value in values if value.key}
     parts = _parts(owners, bases)
     for result, base in bases.items():
+        if base in taken and result.type.layout == "row_major" and not base.endswith("_row_major"):
+            base = f"{base}_row_major"
         base = f"{base.removesuffix(f'_{PART}')}_{PART}_{parts[result]}" if result in parts else base
         key, number = base, 2
         while key in taken:
@@ -77,11 +79,11 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     return owners
 
 
-_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|zeros|ones|identity|mask))(?:_\d+)?")
+_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|zeros|ones|identity|mask))(?:_\d+)?(_u?int\d+)?")
 
 
 def _told_apart(bases: Mapping[Value, str], sources: Sources) -> dict[Value, str]:
-    """Of several constants that are named after their values, those that a statement reads for a variable: `inv_perm_positions`."""
+    """Of several constants that are named after their values, those that a library's module or a statement reads: `wte_positions`, `inv_perm_positions`."""
     found = [(result, match[1]) for result, base in bases.items() if (match := _OF_VALUES.fullmatch(base))]
     scopes: dict[str, list[str]] = {}
     for _, plain in found:
@@ -91,6 +93,8 @@ def _told_apart(bases: Mapping[Value, str], sources: Sources) -> dict[Value, str
         infos = [info for user in result.users for info in user.sources]
         frames = [frame for info in infos for frame in (info.helper, *info.frames[-1:]) if frame is not None]
         targets = [one.targets[0] for frame in frames if (one := sources.statement(frame)) is not None and len(one.targets) == 1]
+        leaves = {info.scopes[-1].path.rpartition(".")[2] for info in infos if info.scopes and is_library(info.scopes[-1].class_name)}
+        targets = [leaves.pop()] if len(leaves) == 1 else targets
         scope, dot, name = plain.rpartition(".")
         if len(scopes[name]) > 1:
             named[result] = f"{scope}{dot}{targets[0]}_{name}" if targets and targets[0].isidentifier() else plain
@@ -267,6 +271,8 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
         if target:
             return target
     suffix = _suffix(computing)
+    if suffix in _ROTARY and any(name.endswith("inv_freq") for name in names):  # tables of the rotary embedding
+        return f"{next(name for name in names if name.endswith('inv_freq')).removesuffix('inv_freq')}{_ROTARY[suffix]}"
     if len(names) == 1:
         return _tied_name(names[0], result) + suffix
     if names and (together := _summed(names, computing)):
@@ -299,6 +305,8 @@ def _tied_name(name: str, result: Value) -> str:
     return name if own or last not in _LEAVES_OF_MODULES else f"{path}.{last}"
 
 
+_ROTARY = {"_cos": "rotary_cos", "_sin": "rotary_sin"}
+"""What a table is called that is a cosine or sine of positions times inverse frequencies."""
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in ("ge", "gt", "le", "lt", "tril", "triu"))
 _MASKING = frozenset({"ttnn.add", "ttnn.subtract", "ttnn.where"})
 
