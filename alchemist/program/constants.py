@@ -132,7 +132,11 @@ def name_constants(
             return made
         return model.InverseRoot(made if name else model.Literal(value.head_dim))
 
-    made = [_said_once([_constant(names[key], entries[key], _comment(entries[key], tuned, asked)) for key in names if key in file]) for file in used]
+    first_keys = [{names[key]: key for key in reversed(names) if key in file} for file in used]
+    made = [
+        _said_once([_constant(names[key], entries[key], _comment(entries[key], tuned, asked)) for key in names if firsts.get(names[key]) is key])
+        for firsts in first_keys
+    ]
     rewritten = [tuple(replace(function, body=_rewrite(function, convert, partial)) for function in group) for group in (functions, prepare)]
     forward, bundles = name_bundles(rewritten[0], taken)
     return forward, rewritten[1], (*made[0], *bundles), made[1]
@@ -166,6 +170,9 @@ def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[objec
     names: dict[object, str] = {}
     for key, index in at.items():
         name, number = choices[key][index], 2
+        if any(names.get(other) == name and entries[other].value == entries[key].value for other in names):
+            names[key] = name  # two products that no word tells apart have one config
+            continue
         while name in taken:
             name, number = f"{choices[key][index]}_{number}", number + 1
         taken.add(name)
@@ -421,12 +428,14 @@ def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
         if isinstance(field, EnumRef):
             yield field.member.upper()
         elif isinstance(field, model.Literal) and field.value:
-            yield f"{word}_{field.value}"
+            yield f"{word}{field.value}"
         elif field is not None and name == "core_grid":
             yield "OWN_GRID"
-    for name, word in (("reshard_if_not_optimal", "RESHARDED"), ("enable_act_double_buffer", "DOUBLE_BUFFERED")):
-        if fields.get(name) == model.Literal(True):
-            yield word
+    buffers = [fields.get(f"enable_{of}_double_buffer") == model.Literal(True) for of in ("act", "weights")]
+    if fields.get("reshard_if_not_optimal") == model.Literal(True):
+        yield "RESHARDED"
+    if any(buffers):
+        yield "DOUBLE_BUFFERED" if buffers[0] else "WEIGHTS_DOUBLE_BUFFERED"
 
 
 def memory_name(config: model.MemoryConfig) -> str:
