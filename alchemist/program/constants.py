@@ -37,8 +37,8 @@ _NARROW, _WIDE = "_BF16_DEST", "_FP32_DEST"
 _NARROW_COMMENT = "Partial sums are bfloat16."
 _MATMULS = short_names("ttnn", "product") | {"sparse_matmul"}
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
-_HEAD_DIM = "HEAD_DIM"
-_NAMED_IF_ONE = (_HEAD_DIM, "NUM_STEPS", *_NUMBERS.values())
+_HEAD_DIM, _TOP_K = "HEAD_DIM", "TOP_K"
+_NAMED_IF_ONE = (_HEAD_DIM, _TOP_K, "NUM_STEPS", *_NUMBERS.values())
 """Numbers that have a name wherever a program has one of them only: several would be told apart by a count."""
 _DRAM = model.MemoryConfig()
 _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
@@ -298,6 +298,8 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         if arg.name in _NUMBERS:
             return _NUMBERS[arg.name]
+        if arg.name == "k" and op == "ttnn.topk":
+            return _TOP_K
         if value.head_dim:
             return _HEAD_DIM
         if arg.name == "cluster_axis" and value.value in (0, 1):
