@@ -22,6 +22,7 @@ _COMPOSITES = frozenset(
     }
 )
 """Classes of torch.nn that are models in themselves, not one op."""
+_NORM = re.compile(r"Norm(\d+d)?$")
 _LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|\.pytorch_utils\.|(^|\.)activations$")
 _CALL_NUMBER = re.compile(r"@\d+")
 
@@ -40,6 +41,11 @@ def is_library(class_name: str) -> bool:
     if class_name.rpartition(".")[2] in _COMPOSITES:
         return False
     return bool(_LIBRARY.search(class_name))
+
+
+def is_norm(class_name: str) -> bool:
+    """Whether the class is a norm of the framework."""
+    return is_library(class_name) and bool(_NORM.search(class_name))
 
 
 def weight_path(path: str) -> str:

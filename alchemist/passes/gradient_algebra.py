@@ -201,7 +201,7 @@ def _rewrite(ops: list[Operation], place: dict[Operation, int]) -> bool:
     for pair in _pairs(best.algebra, best.terms, opaque)[:_MOST_PAIRS]:
         best = min(best, module.written(_with_pair(best.algebra, *pair)), key=lambda writing: writing.cost)
     before = sum(cost_of(op) for op in ops if op not in kept_ops)
-    return best.cost < before - 0.5 and _replace(roots, best.made, place)
+    return best.cost < before - 0.5 and _replace(roots, best.made, place, inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,20 +278,39 @@ def _pairs(algebra: Algebra, roots: Sequence[Terms], opaque: set[SSAValue]) -> l
     return list(pairs)
 
 
-def _replace(roots: Sequence[SSAValue], new_values: Sequence[Made], place: dict[Operation, int]) -> bool:
+def _replace(roots: Sequence[SSAValue], new_values: Sequence[Made], place: dict[Operation, int], inside: set[Operation]) -> bool:
     """Makes the steps in front of the first root that needs them; False where one would stand before what it reads."""
     for root, value in zip(roots, new_values, strict=True):
         if isinstance(value, float) or dims_of_made(value, len(shape(root))) != shape(root) or _last(value, place, {}) >= place[_maker(root)]:
             return False
     done: dict[Step, SSAValue] = {}
+    stands: dict[Step, int] = {}
     values = []
     for root, value in zip(roots, new_values, strict=True):
         op = _maker(root)
-        b = Builder.in_place_of(op)
-        values.append(_materialised(b, value, root.type, done))
+        inner = _before(op, inside, roots)
+        for operand in value.operands if isinstance(value, Step) and value not in done and inner is not None else ():
+            if isinstance(operand, Step) and inner is not None and _last(operand, place, {}) < place[inner] and _is_before(operand, stands, place[inner]):
+                _materialised(Builder.in_place_of(inner), operand, root.type, done)
+                stands = dict.fromkeys(done, place[inner]) | stands
+        values.append(_materialised(Builder.in_place_of(op), value, root.type, done))
+        stands = dict.fromkeys(done, place[op]) | stands
     for root, new in zip(roots, values, strict=True):
         root.replace_all_uses_with(new)
     return True
+
+
+def _is_before(step: Step, stands: dict[Step, int], limit: int) -> bool:
+    """Whether those of the steps that lead to this one which are made already stand before the limit."""
+    if step in stands:
+        return stands[step] <= limit
+    return all(_is_before(operand, stands, limit) for operand in step.operands if isinstance(operand, Step))
+
+
+def _before(op: Operation, inside: set[Operation], roots: Sequence[SSAValue]) -> Operation | None:
+    """The op whose result a sum adds to another root: the gradient of a norm beside the residual's. What leads to it stays in its place and its module."""
+    makers = {value.owner for value in op.operands if value not in roots and isinstance(value.owner, Operation) and value.owner in inside}
+    return makers.pop() if len(makers) == 1 else None
 
 
 def _maker(value: SSAValue) -> Operation:

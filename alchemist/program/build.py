@@ -25,7 +25,7 @@ from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import Flow, begins_backward, is_backward
-from alchemist.program.graph import Graph, Node, TensorType, Value
+from alchemist.program.graph import GRADIENTS, Graph, Node, TensorType, Value
 from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.lengths import lines_of_functions
@@ -211,7 +211,7 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if definition.method:
             candidates.append(snake_case(definition.method.lstrip("_")))
         label = snake_case(class_label(definition))
-        label = f"exact_{label}" if is_library(definition.class_name) else label
+        label = f"exact_{label}" if is_library(definition.class_name) and not label.endswith("_norm") else label
         candidates.append(label)
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
         own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
@@ -352,7 +352,13 @@ def _head(definition: Definition, method: str, line: int) -> str:
         line = 0
     elif method not in ("", label):
         label = f"{label}.{method}"
-    return f"{label}, line {line}. " if label and line else f"{label}. " if label else ""
+    text = f"{label}, line {line}" if label and line else label
+    if not text or definition.method or not begins_backward(definition):
+        return f"{text}. " if text else ""
+    stores = any(one.copy.collection == GRADIENTS for item in flat_items(definition.items) if isinstance(item, Node) for one in item.kept)
+    returned = "the gradient of its input" if len(definition.returns) == 1 else "gradients of its inputs" if definition.returns else ""
+    told = [f"returns {returned}" * bool(returned), f"stores {'those' if returned else 'gradients'} of its weights in gradients" * stores]
+    return f"Backward pass of {text}" + f": {', '.join(filter(None, told))}. ".replace(": . ", ". ")
 
 
 _GATES = {"LSTM": ("input, forget, cell, output", "input, output, forget, cell"), "GRU": ("reset, update, new", "update, reset, new")}

@@ -425,7 +425,7 @@ class Recovery:
             inputs = tuple(encode(value) for value in reads(item))
             if isinstance(item, Node):
                 types = tuple(value.type for value in item.results)
-                frames = () if definition.is_container else tuple(info.frames[-1] for info in item.sources if info.frames)
+                frames = () if definition.is_container or is_library(definition.class_name) else tuple(info.frames[-1] for info in item.sources if info.frames)
                 parts.append((item.code, inputs, types, item.note, frames))
             elif isinstance(item, CallItem):
                 scope = definition.relative(item.path) if item.path != definition.path else ""

@@ -173,6 +173,8 @@ class Naming(ParameterNames):
         flow, role = self._context.flow, computed_role(node, self._names)
         if not flow.gradients:
             return []
+        if self._of_library() and id(node.results[0]) in map(id, self._definition.returns):
+            return ["d_input"]
         if id(node.results[0]) not in flow.gradients:
             called = [self._names.get(id(value), "") for value in node.inputs()]
             own = [] if node.spec.name in SHAPING else ["rstd" if node.spec.name == "ttnn.rsqrt" else role or "derivative"]
@@ -425,7 +427,7 @@ class Naming(ParameterNames):
         weights = [value for value in item.inputs() if value.collection == "weights" and self._definition.covers(value)]
         weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
-        own = _last_word(leaf.path) if leaf is not None else ""
+        own = _last_word(leaf.path) if leaf is not None and not self._of_library() else ""
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])

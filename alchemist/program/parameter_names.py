@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from alchemist.frontends.base import RECURRENT_CELLS, STATES
 from alchemist.ir.location import Frame
-from alchemist.ir.scopes import chain_of_source, weight_path
+from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import PRODUCTS
 from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads, writes
@@ -146,7 +146,8 @@ class ParameterNames:
             likely = [] if unnamed else [name for name in read if "mask" not in name or not any(user.spec.name in PRODUCTS for user in value.users)]
             plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
             if is_gradient(value) and not definition.takes_weights:
-                first = [f"d_{name.removeprefix('d_')}" for name in (*first, self._context.flow.module_of(value)) if name]
+                told = ["output"] if self._of_library() else [*first, self._context.flow.module_of(value)]
+                first = [f"d_{name.removeprefix('d_')}" for name in told if name]
             wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, *self._by_reader(value, named), "tensor"]))
         for read_names, members in together.items():
             # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.
@@ -307,8 +308,14 @@ class ParameterNames:
     def _legal(self, name: str) -> bool:
         return name not in RESERVED and name not in self._context.functions and name not in self._context.collections[id(self._definition)]
 
+    def _of_library(self) -> bool:
+        """Whether the function is that of a library's module, whose statements the program does not show."""
+        return self._level > 0 and is_library(self._definition.class_name)
+
     def _own_statements(self, item: Item) -> list[Statement]:
-        """Statements of this function's source that the item belongs to."""
+        """Statements of this function's source that the item belongs to; none of a library's module, whose callers have them."""
+        if self._of_library():
+            return []
         part = flat_items([item])[-1]
         infos = part.sources if isinstance(part, Node) else ((part.source,) if part.source else ())
         found: dict[tuple[str, int], Statement] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from alchemist.ir.location import SourceInfo
+from alchemist.ir.location import Scope, SourceInfo
 from alchemist.ir.op_class import named
-from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group, is_library
+from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group, is_library, is_norm
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
@@ -32,7 +32,23 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         whole = len(nodes) >= _MIN_OPS and nodes[-1].position - nodes[0].position == len(nodes) - 1
         if whole and leaf.path and is_library(leaf.class_name) and around[-1].path != leaf.path and any(node.spec.name in _LOOK_UPS for node in nodes):
             chains.update(dict.fromkeys(nodes, (*around, leaf)))
+    _add_norms(graph, chains)
     return chains
+
+
+def _add_norms(graph: Graph, chains: dict[Node, Chain]) -> None:
+    """In a training step, a norm of a library keeps statistics and has a gradient of many ops: its forward and backward pass are functions."""
+    if not any(node.is_gradient for node in graph.nodes):
+        return
+    of_norm: dict[tuple[Scope, bool], list[Node]] = {}
+    for node in graph.nodes:
+        for leaf in {info.scopes[-1] for info in node.sources if info.scopes}:
+            if leaf.path and is_norm(leaf.class_name):
+                of_norm.setdefault((leaf, node.is_gradient), []).append(node)
+    for (leaf, _), nodes in of_norm.items():
+        around = chains[nodes[0]]
+        if len(nodes) >= _MIN_OPS and nodes[-1].position - nodes[0].position == len(nodes) - 1 and around[-1].path != leaf.path:
+            chains.update(dict.fromkeys(nodes, (*around, leaf)))
 
 
 def module_runs(graph: Graph, chains: Mapping[Node, Chain]) -> Group[Node]:

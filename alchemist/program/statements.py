@@ -328,11 +328,11 @@ class Body(Naming):
         name, node = self._names[id(one.value)], one.value.node
         assert node is not None
         leaf = next((info.scopes[-1] for info in reversed(node.sources) if info.scopes and is_library(info.scopes[-1].class_name)), None)
-        module = identifier(weight_path(leaf.path).rpartition(".")[2]) if leaf is not None else ""
+        module = identifier(weight_path(leaf.path).rpartition(".")[2]) if leaf is not None and not is_library(self._definition.class_name) else ""
         step = name if name in STATISTICS else computed_role(node, self._names) or noun_of(node)
         if node.spec.name in SHAPING and node.inputs():  # another form of a value, without a variable
             name = self._names.get(id(node.inputs()[0]), name)
-        words = [f"{module}_{step}"] if module and step in (*STATISTICS, "normalized") else []
+        words = ["_".join(filter(None, (module, step)))] if leaf is not None and step in (*STATISTICS, "normalized") else []
         self._context.saved_names[number] = unique([*words, name, f"{name}_{noun_of(node)}"], lambda candidate: candidate not in taken)
 
     def _statement(self, item: Node | CallItem) -> model.Statement:

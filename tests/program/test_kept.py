@@ -14,9 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 import emit_cpp
 import emit_py
 from alchemist.frontends.jax import capture
+from alchemist.frontends.torch import capture as capture_torch
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program
+from models import training_torch
 from tests.program.evaluate import run
 from tests.program.models import emitted, program_of
 from tests.program.training import DEPTH, captured_training_step
@@ -114,3 +116,12 @@ def test_without_modules_nothing_is_saved() -> None:
     files = emitted(result)
     assert "saved" not in files["main.py"]
     assert run(files) == run(emitted(result, recover_structure=False))
+
+
+def test_norms_of_a_library_have_one_function_forwards_and_one_backwards() -> None:
+    model, args, _ = training_torch.transformer(2)
+    program = build_program(lower_to_ttnn((result := capture_torch(model, args, {})).module, CompilerOptions()).module, result)
+    norms = [function.name for function in program.functions if "norm" in function.name]
+    assert norms == ["layer_norm", "layer_norm_backward"]
+    text = emit_py.emit(program)["main.py"]
+    assert text.count(" = layer_norm_backward(") == 3  # two in a layer, and the last one
