@@ -29,7 +29,7 @@ AMPLIFIES_ROUNDING = "the model amplifies rounding"
 
 NAN_CAUSES = {
     "max_pool2d": "ttnn.max_pool2d takes bfloat16, where NaN is stored as infinity",
-    "gelu": "ttnn.gelu is 0 at -inf, where PyTorch has NaN",
+    "gelu": "ttnn.gelu is inf at inf, where PyTorch has NaN on x86 (pytorch/pytorch#192318)",
 }
 """What the library's op does to NaN and infinities otherwise than the framework's, and no precision changes."""
 

@@ -290,3 +290,13 @@ def test_golden_functions_of_activations() -> None:
     assert torch.equal(of("gelu_tanh")(x), torch.nn.functional.gelu(x, approximate="tanh"))
     with pytest.raises(RuntimeError, match="does not have a golden function"):
         of("softmax_of_nothing")
+
+
+@pytest.mark.parametrize("name", ["floor", "exp2", "softsign", "elu", "hardtanh", "lgamma", "tan"])
+def test_golden_functions_of_gradients_that_are_composed_in_python(name: str, device: Any) -> None:
+    torch.manual_seed(0)
+    x, grad = torch.rand(SHAPE) * 0.8 + 0.1, torch.rand(SHAPE)
+    operation = getattr(ttnn, f"{name}_bw")
+    on_device = [ttnn.from_torch(value, ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device) for value in (grad, x)]
+    (expected,) = ttnn.get_golden_function(operation)(grad, x)
+    torch.testing.assert_close(ttnn.to_torch(operation(*on_device)[0]), expected, rtol=2e-3, atol=2e-3)

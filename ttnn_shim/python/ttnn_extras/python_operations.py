@@ -10,6 +10,7 @@ from typing import Any
 
 import ttnn
 from ttnn._events import called
+from ttnn._extras import extra
 from ttnn._facts import facts
 from ttnn._operation import Operation
 from ttnn._tensor import Tensor
@@ -26,10 +27,20 @@ class PythonOperation:
     def __init__(self, name: str, function: Callable[..., Any], **facts_of_it: Any) -> None:
         self.python_fully_qualified_name = name
         self.function = function
-        self.golden_function: Callable[..., Any] | None = None
+        self._golden: Callable[..., Any] | None = None
         self.is_experimental = False
         self.__doc__ = function.__doc__
-        self.__dict__.update(facts_of_it)
+        for fact, value in facts_of_it.items():
+            setattr(self, fact, value)
+
+    @property
+    def golden_function(self) -> Callable[..., Any] | None:
+        """The one that the program attached, else that of the library's op of this name."""
+        return self._golden or extra("golden").golden_of(self.python_fully_qualified_name)
+
+    @golden_function.setter
+    def golden_function(self, function: Callable[..., Any] | None) -> None:
+        self._golden = function
 
     def __repr__(self) -> str:
         return f"FastOperation(python_fully_qualified_name='{self.python_fully_qualified_name}')"
