@@ -24,13 +24,14 @@ _COMPUTING = (model.Call, model.CallFunction, model.Loop, model.If, model.Return
 class _Move:
     """reader: the first statement that reads the result, counted without moves. place: of the result among its arguments. renamed: the result has another
     name than the tensor. freed: behind which statement the result is freed, counted in the same way; -1 for none.
-    name: of the variable, where a loop reads it (place is -1 then)."""
+    name: of the variable, where a loop reads it (place is -1 then). notes: comments between the move and its reader."""
 
     reader: int
     place: int
     renamed: bool
     freed: int
     name: str = ""
+    notes: int = 0
 
 
 def with_equal_moves(functions: Sequence[model.Function]) -> list[model.Function]:
@@ -94,10 +95,11 @@ def _moves(body: Sequence[model.Statement]) -> set[_Move] | None:
             return None
         freed = next((at for at, other in enumerate(body) if at > place and isinstance(other, model.Free) and result in other.names), -1)
         behind = sum(step < freed for step in steps) - 1 if freed >= 0 else -1
+        notes = sum(isinstance(other, model.Comment) for other in body[place : steps[reader]])
         if str(result) in (names := _names(body[steps[reader]])):
-            found.add(_Move(reader, names.index(str(result)), result != given, behind))
+            found.add(_Move(reader, names.index(str(result)), result != given, behind, "", notes))
         elif isinstance(body[steps[reader]], model.Loop) and result == given:
-            found.add(_Move(reader, -1, False, behind, given))
+            found.add(_Move(reader, -1, False, behind, given, notes))
         else:
             return None
     return found
@@ -131,6 +133,11 @@ def _with_moves(function: model.Function, missing: Sequence[_Move]) -> model.Fun
                 return None
         spec = TTNN_OPS[MOVE]
         target = next(arg for arg in spec.args if arg.name == "memory_config")
+        later = set(_names(reader)[move.place + 1 :])  # moves stand in the order of the arguments
+        notes = move.notes
+        while place and ((_is_move(body[place - 1]) and bound_by(body[place - 1]) <= later) or (notes and isinstance(body[place - 1], model.Comment))):
+            place -= 1
+            notes -= isinstance(body[place], model.Comment)
         body.insert(place, model.Call(spec, ((spec.args[0], model.TensorRef(name)), (target, memory)), (result,), STAYS))
     return replace(function, body=tuple(body))
 
