@@ -76,7 +76,7 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
         found = "probabilities"
     elif op == "sum" and _is_named(inputs[0], names, "mask"):
         found = "count"
-    elif op == "embedding":
+    elif op == "embedding" or (op == "gather" and any("embedding" in info.op for info in node.sources)):
         found = "embedded"
     elif op == "pad":
         found = "padded"
@@ -170,6 +170,8 @@ def _statistic(node: Node, op: str) -> str:
     if op == "exp" and any(user.spec.name in named("ttnn", "reduction") for user in users_of(result)):
         return "exponentials"
     if op == "sum" and (square := _made_by(inputs[0], "multiply")) is not None and all(map(_is_centered, square.inputs())):
+        return "variance"
+    if op == "sum" and (chain := _made_by(inputs[0], "unary_chain")) is not None and _is_centered(chain.inputs()[0]) and noun_of(chain) == "squared":
         return "variance"
     if op == "sum" and _made_by(inputs[0], "exp") is not None:
         return "exponential_sum"
