@@ -11,7 +11,7 @@ from ttnn_shim.queries import Memory
 from ttnn_shim.replay import Held, Replay
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.optimizer.calls import NotAskable, call_of, spec_of
+from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import FAMILIES
 from alchemist.optimizer.graph import DRAM, Forward, ends_of
 from alchemist.optimizer.machine import Machine
@@ -105,11 +105,12 @@ def _move(device: Replay, tensors: dict[SSAValue, Held], value: SSAValue, target
 
 
 def _freed_in(op: Operation, decision: Taken | None) -> list[SSAValue]:
-    """Operands whose memory the op frees or overwrites; for a moved operand, its copy."""
+    """Operands whose memory the op frees; for a moved operand, its copy. An overwritten one is the result's memory, which a caller's variable may hold."""
     if decision is None:
         return []
-    moved_operands = {index for index, _ in decision.moves}
-    return [op.operands[index] for index in decision.choice.priced.candidate.frees if index not in moved_operands]
+    candidate = decision.choice.priced.candidate
+    kept = {index for index, _ in decision.moves} | {candidate.attributes.get(IN_PLACE)}
+    return [op.operands[index] for index in candidate.frees if index not in kept]
 
 
 def _lowest(device: Replay, graph: Forward, plan: Plan, tensors: Mapping[SSAValue, Held]) -> tuple[int, ...]:
