@@ -92,7 +92,7 @@ def _whole_numbers(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray
 
 def _floats(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray, terms: _Terms) -> str:
     limits, unedited, tolerance, on_card, same_ops = terms
-    a, e = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
+    a, e = (_without_subnormals(one) for one in (actual, expected))
     finite = np.isfinite(e)
     wrong = int(np.count_nonzero(~finite & ~((a == e) | (np.isnan(a) & np.isnan(e))))) + int(np.count_nonzero(finite & ~np.isfinite(a)))
     if wrong:
@@ -141,6 +141,12 @@ def _floats(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray, terms
     if peak > max(tolerance * (before_peak or 0.0), _PEAK * noise * largest):
         return f"a value moved by {peak:.3g} from the unedited program, whose largest error was {before_peak or 0.0:.3g}"
     return ""
+
+
+def _without_subnormals(values: np.ndarray) -> np.ndarray:
+    """Zeros for numbers below float32's smallest normal one, of which the device has none."""
+    wide = values.astype(np.float64).ravel()
+    return np.where(np.abs(wide) < np.finfo(np.float32).tiny, 0.0, wide)
 
 
 def _correlation(a: np.ndarray, e: np.ndarray) -> float:

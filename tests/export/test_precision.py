@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +123,20 @@ def test_what_rounding_decides_is_judged_by_the_unedited_program(tmp_path: Path)
     program.write_text(text.replace(call, re.sub(r"ttnn.argmax\(\w+", "ttnn.argmax(x", call)))
     assert program.read_text() != text
     assert "check: FAILED" in check()
+
+
+def test_numbers_below_the_smallest_normal_one_are_zeros(tmp_path: Path) -> None:
+    """A deep network with small first weights computes them; the device has none."""
+
+    class Small(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 1e-20 * 1e-21
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AccuracyWarning)
+        made = codegen_py(Small(), torch.rand(4, 40), export_path=tmp_path / "made")
+    done = subprocess.run([made.path / "run", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_rounded_weights_give_right_products_on_average(tmp_path: Path) -> None:
