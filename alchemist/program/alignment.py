@@ -120,6 +120,17 @@ def unread(bodies: Sequence[tuple[model.Statement, ...]], numbers: frozenset[str
     return mapped(_Aligner().block(bodies), change)
 
 
+def only_in(body: Sequence[model.Statement], other: Sequence[model.Statement]) -> str:
+    """The first op that `other` does not call, of any library: "roll"; "" for none."""
+    ops = [[one.spec.target.rpartition(".")[2] for one in model.statements(tuple(side)) if isinstance(one, model.Call)] for side in (body, other)]
+    return next((name for name in ops[0] if name not in ops[1]), "")
+
+
+def _branch_word(op: str) -> str:
+    """What the flag of a branch with this op is called."""
+    return "in_shards" if op == "to_memory_config" else f"with_{op}"
+
+
 CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout, model.Bundle)
 _KINDS: dict[type, str] = {model.MemoryConfig: "memory_config", model.DType: "dtype", model.Layout: "layout", bool: "bool", float: "float", str: "text"}
 
@@ -200,6 +211,7 @@ class _Aligner:
         """
         gaps = [key for key in self.uses if None in key[0]]
         every = {key: list(uses) for key, uses in self.uses.items() if None not in key[0]}
+        read_by_all = list(every)
         united: dict[_Numbers, _Numbers] = {}
         for key in gaps:
             words = set(self.uses[key]) & _KEPT
@@ -207,7 +219,7 @@ class _Aligner:
             whole = tuple(next((other[0][place] for other in others if other[0][place] is not None), None) for place in range(len(key[0])))
             whole = whole if all(_agree(other[0], whole) for other in others) else key[0]
             told = len({number for number in key[0] if number is not None}) > 1
-            target = next((known for known in every if known[1] == key[1] and told and _agree(key[0], known[0])), (whole if words else key[0], key[1]))
+            target = next((known for known in read_by_all if known[1] == key[1] and told and _agree(key[0], known[0])), (whole if words else key[0], key[1]))
             united[key] = target
             every[target] = [*every.get(target, ()), *self.uses[key]]
         return united, every
@@ -260,9 +272,12 @@ class _Aligner:
             return replace(first, stop=stop, container=container, body=self.block([loop.body for loop in loops]))
         if isinstance(first, model.If):
             branches = [statement for statement in row if isinstance(statement, model.If)]
-            if any((one.condition, one.results) != (first.condition, first.results) for one in branches):
+            flags = [one.condition for one in branches if isinstance(one.condition, model.Literal)]
+            if any(one.results != first.results or (one.condition != first.condition and len(flags) < len(row)) for one in branches):
                 raise Mismatch
-            return replace(first, body=self.block([one.body for one in branches]), otherwise=self.block([one.otherwise for one in branches]))
+            condition = self.value(flags, _branch_word(only_in(first.body, first.otherwise))) if flags else first.condition
+            body, otherwise = self.block([one.body for one in branches]), self.block([one.otherwise for one in branches])
+            return replace(first, condition=condition, body=body, otherwise=otherwise)
         if isinstance(first, model.NameLoop):
             named = [statement for statement in row if isinstance(statement, model.NameLoop)]
             if any((one.variable, one.names) != (first.variable, first.names) for one in named):

@@ -93,7 +93,7 @@ def _called_once(others: Sequence[model.Function], entry: model.Function) -> fro
 def _with_branches(
     clusters: Sequence[list[model.Function]], places: Places, taken: set[str], edges: dict[str, Edges], once: Collection[str]
 ) -> list[list[model.Function]]:
-    """The groups; those of a class that differ in one part, which the names of their weights tell apart, are one.
+    """The groups; those of a class that differ in one part, which the names of their weights or a flag tell apart, are one.
 
     So are those that differ at the beginning or the end of a function that is called once: edges gets what its caller does instead.
     """
@@ -108,6 +108,20 @@ def _with_branches(
             if moved is not None and _gains(moved[0], (other, cluster), taken):
                 out[place] = moved[0]
                 edges[moved[1]] = moved[2]
+                break
+        else:
+            out.append(cluster)
+    return _with_flags(out, taken)
+
+
+def _with_flags(clusters: Sequence[list[model.Function]], taken: set[str]) -> list[list[model.Function]]:
+    """The groups; those of a class that still differ in one part are one, to which its callers say which part they want."""
+    out: list[list[model.Function]] = []
+    for cluster in clusters:
+        for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
+            together = joined(other, cluster, None)
+            if together is not None and _gains(together, (other, cluster), taken):
+                out[place] = together
                 break
         else:
             out.append(cluster)

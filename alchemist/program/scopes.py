@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from alchemist.ir.location import Scope, SourceInfo
 from alchemist.ir.op_class import named
-from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group, is_library, is_norm
+from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, common_prefix, group, is_library, is_norm
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
 _LOOK_UPS = named("ttnn", "look_up")
+_NUMBER = re.compile(r"\d+")
 _MIN_OPS = 4
 """Ops of a look-up that are worth a function."""
 
@@ -61,4 +63,21 @@ def module_runs(graph: Graph, chains: Mapping[Node, Chain]) -> Group[Node]:
                 users.setdefault(value, set()).add(chain)
     for value, found in users.items():
         value.home = common_path(list(found))
+    _hand_on_alike(list(users))
     return group(graph.nodes, chains)
+
+
+def _hand_on_alike(weights: Sequence[Value]) -> None:
+    """Weights of modules of one kind are handed to all of these modules where one of them is made of something outside its module."""
+    above: dict[str, int] = {}
+    for value in weights:
+        path = (value.home or "").split(".")
+        shared = min((len(common_prefix([path, name.split(".")])) for name in value.made_from), default=len(path))
+        above[_kind(value)] = max(above.get(_kind(value), 0), len(path) - shared)
+    for value in weights:
+        if value.home and (steps := above[_kind(value)]):
+            value.home = ".".join(value.home.split(".")[:-steps])
+
+
+def _kind(value: Value) -> str:
+    return _NUMBER.sub("#", value.key)

@@ -1,4 +1,4 @@
-"""Functions of one class that differ in one part become one function with a branch, told apart by the weights that a module has.
+"""Functions of one class that differ in one part become one function with a branch, told apart by the weights that a module has, or by a flag.
 
 An attention with a reduced sequence and one without, a block with a projection of what goes past it and one without. Works on finished functions
 while they are merged: what calls them may be one function then, too.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from alchemist.ir.scopes import common_prefix
 from alchemist.program import model
-from alchemist.program.alignment import unread, varying
+from alchemist.program.alignment import only_in, unread, varying
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.lengths import lines_of
 from alchemist.program.walk import bound_in, calls_of, code_of, names_of, read_by, text_of, with_variables
@@ -51,8 +51,10 @@ def places_of(functions: Sequence[model.Function], names: frozenset[str]) -> Pla
     return Places({name: frozenset(scopes) for name, scopes in found.items()}, names)
 
 
-def joined(one: Sequence[model.Function], two: Sequence[model.Function], places: Places) -> list[model.Function] | None:
+def joined(one: Sequence[model.Function], two: Sequence[model.Function], places: Places | None) -> list[model.Function] | None:
     """The functions of both groups with the same statements, one of them a branch; None where they differ in more than one part.
+
+    places: with it the modules' weights tell the groups apart, without it a flag, if one side has an op that the other has not.
 
     The functions of a group differ in constants alone. What only the other group's part reads is unused.
     """
@@ -68,8 +70,11 @@ def joined(one: Sequence[model.Function], two: Sequence[model.Function], places:
         return None
     if not all(any(isinstance(statement, model.Call | model.CallFunction) for statement in part.middle) for part in parts):
         return None
-    key, swapped = _telling(one, two, parts, places)
-    if not key:
+    if places is not None:
+        key, swapped = _telling(one, two, parts, places)
+    else:
+        key, swapped = "", not only_in(parts[0].middle, parts[1].middle)
+    if not key and (places is not None or not only_in(*(part.middle for part in (parts[::-1] if swapped else parts)))):
         return None
     try:
         results, renamed = _renaming(first, second, *parts)
@@ -84,7 +89,8 @@ def joined(one: Sequence[model.Function], two: Sequence[model.Function], places:
         sides = (part.middle, middles[1]) if len(made) < len(one) else (middles[0], part.middle)
         then, otherwise = (_stripped(side) for side in (sides[::-1] if swapped else sides))
         gap = (model.Blank(),) if part.before else ()
-        branch = model.If(model.HasWeight((key,)), then, otherwise, results)
+        first_form = len(made) < len(one)
+        branch = model.If(model.HasWeight((key,)) if key else model.Literal(first_form != swapped), then, otherwise, results)
         body = (*part.device, *part.before, *gap, branch, *part.behind)
         made.append(replace(function, parameters=first.parameters, body=body))
     return made

@@ -71,11 +71,17 @@ def test_one_part_that_differs_is_a_branch() -> None:
     assert made.renamed == {"one": "one", "two": "one"}
 
 
+def test_a_flag_where_no_weight_tells_the_parts_apart() -> None:
+    made = merged(["y = add x .same", *TAIL], ["y = add x .same", "y = relu y", *TAIL])
+    first, net = made.functions
+    assert [one.condition for one in first.body if isinstance(one, model.If)] == [model.ParameterRef("with_relu")]
+    flags = [call.arguments[-1] for call in net.body if isinstance(call, model.CallFunction)]
+    assert flags == [model.NumberArgument("with_relu", model.Literal(value)) for value in (False, True)]
+
+
 @pytest.mark.parametrize(
     ("one", "two", "names"),
     [
-        pytest.param(["y = add x .same", *TAIL], ["y = add x .same", "y = relu y", *TAIL], NAMES, id="no weight tells them apart"),
-        pytest.param(["y = add x .w", *TAIL], ["y = add x .v", "y = relu y", *TAIL], NAMES | {"b.w", "a.v"}, id="both have both weights"),
         pytest.param(["y = add x .w", *TAIL[-4:]], ["y = add x .v", "y = relu y", *TAIL[-4:]], NAMES, id="too short to gain"),
         pytest.param(["y = add x .w", *TAIL], ["y = add x .v", "y = relu y", *TAIL[:-1], "return abs y"], NAMES, id="the end differs, too"),
         pytest.param(
@@ -170,7 +176,8 @@ def test_an_edge_that_stays(where: str, guard: str) -> None:
         net = replace(net, body=(net.body[0], model.Loop("i", 0, model.Literal(2), 1, (net.body[1],)), net.body[2]))
     functions = [replace(plain, body=tuple(SHARED)), edged, net]
     places = None if guard == "the entry cannot say where" else places_of(functions, EVERY)
-    assert merge_functions(functions, set(), None, places).functions == functions
+    made = merge_functions(functions, set(), None, places).functions[-1]
+    assert not any(isinstance(one, model.Call) and one.spec.name == "ttnn.permute" for one in model.statements(made.body))
 
 
 def segformer() -> tuple[nn.Module, torch.Tensor]:
