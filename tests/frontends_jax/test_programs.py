@@ -131,6 +131,7 @@ def _moved(i: jax.Array) -> tuple[jax.Array, ...]:
 NUMBERS: list[Case] = [
     ("fmod", lambda x: jnp.fmod(x * 5, 2.0), (X,)),
     ("mod", lambda x: jnp.mod(x * 5, 2.0), (X,)),
+    ("remainder of the lowest integer", lambda i: (lax.rem(i, jnp.full_like(i, 5)), i % 5), (np.array([-128, -127, 7], np.int8),)),
     ("remainder of integers", lambda i, j: lax.rem(i - 2, j - 4) + lax.rem(i - 2, 2), (I, I)),
     ("other sums of a remainder", lambda i: _moved(i * 7 - 9), (I,)),
     ("places of a triangle", lambda x: x.at[jnp.triu_indices(3, 1)].set(0.0) + x.at[jnp.tril_indices(3)].add(2.0), (X,)),

@@ -101,6 +101,10 @@ def _remainder(c: Converter, vals: Sequence[Val], of: str) -> Val:
     x, y = vals
     if of.startswith("ui"):
         return c.e.op("remainder", x, y)
+    if not of.startswith(("f", "bf")):  # the lowest integer has no absolute value
+        left = c.e.op("remainder", x, y)
+        differs = c.e.op("lt", c.e.op("multiply", c.e.op("sign", left), c.e.op("sign", x)), 0)
+        return c.e.op("where", differs, c.e.op("subtract", left, y), left)
     size = y if (y.scalar() or -1) > 0 else c.e.op("abs", y)
     left = c.e.op("remainder", c.e.op("abs", x), size)
     return c.e.op("multiply", c.e.op("sign", x), left)
@@ -207,6 +211,7 @@ def _floored(c: Converter, mask: Val, chosen: Val, other: Val, shape: tuple[int,
             size = defining(left.operands[0], "ttir.abs") if left is not None else None
             x = size.operands[0] if sign is not None and size is not None and size.operands[0] in (sign.operands[0], _uncast(sign.operands[0])) else None
         else:
+            left = left or _floored_of(other.ssa)
             x = left.operands[0] if left is not None else None
         if left is not None and x is not None and _is_divisor(left.operands[1], y) and _is_correction(mask, other.ssa):
             compact = broadcast_shapes([access.shape(x), access.shape(y)])
@@ -240,9 +245,15 @@ def _is_correction(mask: Val, left: SSAValue | None) -> bool:
     )
 
 
+def _floored_of(value: SSAValue) -> Operation | None:
+    """The remainder with the divisor's sign that `_remainder` corrects of integers; None for another value."""
+    corrected = defining(value, "ttir.where")
+    return None if corrected is None else defining(corrected.operands[2], "ttir.remainder")
+
+
 def _is_remainder(value: SSAValue) -> bool:
     product = defining(value, "ttir.multiply")
-    return defining(value if product is None else product.operands[1], "ttir.remainder") is not None
+    return _floored_of(value) is not None or defining(value if product is None else product.operands[1], "ttir.remainder") is not None
 
 
 def _uncast(value: SSAValue) -> SSAValue:
