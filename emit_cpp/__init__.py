@@ -333,7 +333,7 @@ def _constants(constants: Sequence[model.Constant]) -> list[list[str]]:
 
 def _said(value: model.Value, comment: str, calls: Mapping[model.Value, ConfigCall], pad: str = "") -> list[str]:
     """Lines of a config's comment."""
-    text = comment_of(value, comment, calls.get(value))
+    text = comment_of(value, comment, calls)
     return [f"{pad}// {line}" for line in lines_of_text(text, WIDTH - 3 - len(pad))] if text else []
 
 

@@ -91,7 +91,7 @@ def _constants(constants: Sequence[model.Constant]) -> list[tuple[list[str], str
     calls = calls_of_configs(constants)
 
     def said(value: model.Value, comment: str, indent: int = 0) -> list[str]:
-        told = comment_of(value, comment, calls.get(value))
+        told = comment_of(value, comment, calls)
         return lines_of_text(told, WIDTH - 2 - indent) if told else []
 
     def text(value: model.Value, pad: str = "") -> str:

@@ -55,16 +55,19 @@ def bundled(made: Aligned) -> Aligned:
 def _names(body: Sequence[model.Statement], fields: Sequence[model.Parameter]) -> dict[str, str]:
     """Names of the fields, by the names of the parameters."""
     kinds = {one.name: one.kind for one in fields}
-    sites: dict[str, tuple[tuple[str, ...], str]] = {}
+    sites: dict[str, dict[tuple[str, ...], str]] = {}
     for words, before, argument, value in _uses(body):
-        if value in kinds and value not in sites:
-            sites[value] = (words, before + _WHAT.get(model.plain_kind(kinds[value]), argument))
-    groups = list(dict.fromkeys(words for words, _ in sites.values()))
-    short = _shortened(groups)
+        if value in kinds:  # of an op's input and of its result, too: neither
+            what = _WHAT.get(model.plain_kind(kinds[value]), argument)
+            known = sites.setdefault(value, {})
+            known[words] = what if known.get(words, before + what) != before + what else before + what
+    short = _shortened(list(dict.fromkeys(words for known in sites.values() for words in known)))
     found: dict[str, str] = {}
     for one in fields:
-        words, what = sites.get(one.name, ((), one.name))
-        told = [f"{text}_{what}" for text in (short.get(words, ""), "_".join(words)) if text]
+        known = sites.get(one.name, {})
+        what = next(iter(known.values()), one.name) if len(known) < 2 else _WHAT.get(model.plain_kind(one.kind), one.name)
+        parts = ["_and_".join(short[words] for words in known), "_and_".join("_".join(words) for words in known)]
+        told = [f"{text}_{what}" for text in parts if text]
         found[one.name] = unique([identifier(name, "config") for name in (*told, one.name)], lambda name: name not in found.values())
     return found
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alchemist.program import model
@@ -52,11 +52,16 @@ def _configs(value: model.Value) -> Iterator[model.Value]:
         yield value
 
 
-def comment_of(value: model.Value, comment: str, call: ConfigCall | None) -> str:
-    """A config's comment, without what its call says."""
-    if call is None:
+_SHARDS = "Names of shards: rows x columns of 32x32 tiles; ON: rows x columns of cores."
+
+
+def comment_of(value: model.Value, comment: str, calls: Mapping[model.Value, ConfigCall]) -> str:
+    """A config's comment, without what its call says. The first shards' says what the names of all say."""
+    if value not in calls:
         return comment
-    return "" if isinstance(value, model.MemoryConfig) else _BLOCK.sub("", comment)
+    if isinstance(value, model.MemoryConfig):
+        return _SHARDS if value == next(one for one in calls if isinstance(one, model.MemoryConfig)) else ""
+    return _BLOCK.sub("", comment)
 
 
 def _kind(call: ConfigCall) -> str:

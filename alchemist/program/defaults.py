@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from alchemist.program import model
 from alchemist.program.bundles import PARAMETER
-from alchemist.program.walk import calls_in, mapped
+from alchemist.program.walk import calls_in, mapped, with_values
 from alchemist.program.weights import PART
 
 _SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size", PARAMETER, PART})
@@ -28,7 +28,7 @@ def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tupl
             for argument in call.arguments:
                 if isinstance(argument, model.NumberArgument):
                     values.setdefault(argument.name, []).append(argument.value)
-    changed = {function.name: _with_defaults(function, given.get(function.name, {})) for function in functions}
+    changed = {function.name: _with_defaults(*_without_needless(function, given.get(function.name, {}))) for function in functions}
 
     def called(statement: model.Statement) -> model.Statement:
         if not isinstance(statement, model.CallFunction) or statement.function not in changed:
@@ -37,6 +37,20 @@ def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tupl
         return replace(statement, arguments=_named(_left(statement.arguments, parameters, by_name=by_name), parameters))
 
     return tuple(replace(function, body=mapped(function.body, called)) for function in changed.values())
+
+
+def _without_needless(function: model.Function, given: Mapping[str, Sequence[model.Value]]) -> tuple[model.Function, Mapping[str, Sequence[model.Value]]]:
+    """The function without parameters for which every call gives the same named constant: two configs with equal fields have one name. What is left."""
+    same = {name: values[0] for name, values in given.items() if isinstance(values[0], model.ConstantRef) and all(_is(value, values[0]) for value in values)}
+    if not same:
+        return function, given
+
+    def value(old: model.Value) -> model.Value:
+        return same.get(old.name, old) if isinstance(old, model.ParameterRef) else old
+
+    body = mapped(function.body, lambda one: with_values(one, value))
+    parameters = tuple(one for one in function.parameters if one.name not in same)
+    return replace(function, parameters=parameters, body=body), {name: values for name, values in given.items() if name not in same}
 
 
 def _with_defaults(function: model.Function, given: Mapping[str, Sequence[model.Value]]) -> model.Function:
@@ -60,6 +74,7 @@ def _left(arguments: Sequence[model.Argument], parameters: Sequence[model.Parame
     """What a call says: constants in the parameters' order, without defaults."""
     defaults = {one.name: one.default for one in parameters if one.default is not None}
     order = [one.name for one in parameters]
+    arguments = [one for one in arguments if not isinstance(one, model.NumberArgument) or one.name in order]
     plain = [one for one in arguments if not isinstance(one, model.NumberArgument)]
     constants = sorted((one for one in arguments if isinstance(one, model.NumberArgument)), key=lambda one: order.index(one.name))
     if by_name:
