@@ -20,7 +20,8 @@ inline ttnn::CoreRangeSet cores_of(const ttnn::CoreGrid& grid) {
 
 // Shards of `shape` in L1, one on each of the cores, row by row.
 template <typename Cores>
-ttnn::MemoryConfig l1_shards(ttnn::TensorMemoryLayout layout, const std::array<uint32_t, 2>& shape, const Cores& cores) {
+ttnn::MemoryConfig l1_shards(
+    ttnn::TensorMemoryLayout layout, const std::array<uint32_t, 2>& shape, const Cores& cores) {
     const ttnn::ShardSpec shards(cores_of(cores), shape, ttnn::ShardOrientation::ROW_MAJOR);
     return ttnn::MemoryConfig(layout, ttnn::BufferType::L1, shards);
 }
@@ -39,7 +40,11 @@ ttnn::MemoryConfig width_shards(const std::array<uint32_t, 2>& shape, const Core
 
 // A product whose result is cut by rows (mcast_in0 = false) or by columns.
 inline ttnn::operations::matmul::MatmulMultiCoreReuseMultiCast1DProgramConfig matmul_1d(
-    ttnn::CoreCoord grid, std::size_t in0_block_w, Tiles out_subblock, Tiles per_core, bool mcast_in0,
+    ttnn::CoreCoord grid,
+    std::size_t in0_block_w,
+    Tiles out_subblock,
+    Tiles per_core,
+    bool mcast_in0,
     std::optional<ttnn::operations::unary::UnaryWithParam> fused_activation = std::nullopt) {
     return {
         .compute_with_storage_grid_size = grid,
@@ -58,7 +63,10 @@ inline ttnn::operations::matmul::MatmulMultiCoreReuseMultiCast1DProgramConfig ma
 
 // A product whose result is cut by rows and by columns.
 inline ttnn::operations::matmul::MatmulMultiCoreReuseMultiCastProgramConfig matmul_2d(
-    ttnn::CoreCoord grid, std::size_t in0_block_w, Tiles out_subblock, Tiles per_core,
+    ttnn::CoreCoord grid,
+    std::size_t in0_block_w,
+    Tiles out_subblock,
+    Tiles per_core,
     std::optional<ttnn::operations::unary::UnaryWithParam> fused_activation = std::nullopt) {
     return {
         .compute_with_storage_grid_size = grid,
