@@ -40,6 +40,7 @@ from alchemist.program.roles import (
     zeroes_rows,
 )
 from alchemist.program.runs import FOREVER, Finals, flat_items
+from alchemist.program.still_moves import MOVE
 
 _CUSTOMARY = {
     **dict.fromkeys(SPLITTING_HEADS, ("query", "key", "value")),
@@ -442,7 +443,7 @@ class Naming(ParameterNames):
     def _is_reassigned(self, call: CallItem, index: int, items: Sequence[Item], own: Sequence[Statement], last: Mapping[int, int]) -> bool:
         """Whether the source assigns the variable anew while the value is still needed: it keeps the value in a list."""
         targets = own[-1].targets if own and len(own[-1].targets) == 1 else ()
-        final = last.get(id(writes(call)[0]), -1)
+        final = _end_of(writes(call)[0], items, last)
         between = [one for item in items[index + 1 : final] for one in self._own_statements(item) if one != own[-1]] if targets else []
         return final < len(items) and any(one.targets == targets for one in between)
 
@@ -598,3 +599,10 @@ def _last_word(path: str) -> str:
         if part and not part.isdigit() and part != "self":
             return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
     return ""
+
+
+def _end_of(value: Value, items: Sequence[Item], last: Mapping[int, int]) -> int:
+    """The last item that reads the value or, where a move to another memory is that, the moved one."""
+    final = last.get(id(value), -1)
+    item = items[final] if 0 <= final < len(items) else None
+    return _end_of(item.results[0], items, last) if isinstance(item, Node) and item.spec.name == MOVE else final

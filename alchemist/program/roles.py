@@ -399,8 +399,8 @@ def _projects_sequence(node: Node) -> bool:
 
 
 _OF_ROLES = {
-    EXPERT_MASK: "[experts, tokens, choices]: 1 where a token has chosen the expert",
-    ROUTING_WEIGHTS: "[experts, tokens, 1]: 0 where a token has not chosen the expert. Every expert runs on all tokens",
+    EXPERT_MASK: "every expert runs on all tokens; [experts, tokens, choices]: 1 where a token has chosen the expert",
+    ROUTING_WEIGHTS: "[experts, tokens, 1]: 0 where a token has not chosen the expert",
 }
 
 
