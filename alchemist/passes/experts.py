@@ -21,7 +21,9 @@ from alchemist.ops.spec import EXPERT_MASK, LIFTED_NAME, ROUTING_WEIGHTS
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.signs import interval, multiple_of
 
-_CAST, _RESHAPE, _LOOK_UP = "ttir.typecast", "ttir.reshape", "ttir.embedding"
+_CAST = "ttir.typecast"
+_RESHAPE = "ttir.reshape"
+_LOOK_UP = "ttir.embedding"
 _MOST_EXPERTS = 4096
 
 

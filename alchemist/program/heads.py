@@ -21,6 +21,8 @@ MANY = 4
 _NAMED_AFTER = {SPLIT: "ttnn.permute", JOIN: "ttnn.concatenate_heads"}
 """The op whose results are called like the function's, whatever it calls."""
 _ATTENTION = "ttnn.transformer.scaled_dot_product_attention"
+_RESHAPE = "ttnn.reshape"
+_TRANSPOSE = "ttnn.transpose"
 _HEADS_FIRST = model.Items(tuple(model.Literal(axis) for axis in (0, 2, 1, 3)))
 _DRAM = model.MemoryConfig()
 _COUNT = Arg(COUNT, COUNT, Kind.INT)
@@ -83,9 +85,9 @@ def _split(node: Node) -> tuple[tuple[Node, ...], int, Splitting] | None:
     if not isinstance(config, model.MemoryConfig) or not node.inputs() or not _feeds_attention(node):
         return None
     if node.spec.target == "ttnn.permute" and dict((arg.name, raw) for arg, raw in node.arguments).get("dims") == _HEADS_FIRST:
-        parts = _chain(node, ("ttnn.reshape",), config)
-    elif node.spec.target == "ttnn.transpose" and _axes(node) == {2, 3}:
-        parts = _chain(node, ("ttnn.transpose", "ttnn.reshape"), config)
+        parts = _chain(node, (_RESHAPE,), config)
+    elif node.spec.target == _TRANSPOSE and _axes(node) == {2, 3}:
+        parts = _chain(node, (_TRANSPOSE, _RESHAPE), config)
     else:
         return None
     in_tiles = len(parts) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,10 @@ class _Plan:
     own: list[Recipe]
     parts: list[CallItem | tuple[LoopItem, list[Recipe], list[CallItem]]]
     name: str = ""
+
+
+LARGE = 1 << 26
+"""Elements of an intermediate tensor that is freed behind its last use: a few float32 copies of a vocabulary's table fill a card."""
 
 
 @dataclass(slots=True)
@@ -457,6 +462,10 @@ def _steps(
         if note := node.note or explanation(node):
             statements += map(model.Comment, note_lines(note))
         statements.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
+        ending = [id(value) for value in made.inputs(node) if value.node is not None and last[id(value)] == index and math.prod(value.type.shape) >= LARGE]
+        freed = dict.fromkeys(one.name for key in ending if isinstance(one := environment.get(key), model.TensorRef) and one.name not in results)
+        if freed and node not in inside and not final:
+            statements.append(model.Free(tuple(freed)))
         if made.parts is not None and index + 1 == len(before) + len(inside):
             turns = made.parts.turns
             out.append(model.Loop(made.parts.variable, turns.start, model.Literal(turns.stop), turns.step, tuple(turned), ""))

@@ -12,8 +12,10 @@ from torch import nn
 
 from alchemist import codegen_py
 from alchemist.frontends.torch import capture
-from alchemist.program import model
+from alchemist.passes.lower import look_up
+from alchemist.program import model, prepare
 from alchemist.program.defaults import with_defaults
+from tests import running
 from tests.program.evaluate import run
 from tests.program.models import emitted
 
@@ -148,3 +150,16 @@ def test_the_parts_of_a_float32_table_are_called_by_their_bits(tmp_path: Path) -
     made = codegen_py(nn.Embedding(30000, 64).eval(), torch.zeros(1, 32, dtype=torch.int64), export_path=tmp_path / "x", export_golden="none")
     text = (made.path / "main.py").read_text()
     assert [part for part in ("high", "middle", "low") if f'weights["weight_{part}"]' in text] == ["high", "middle", "low"]
+
+
+def test_large_tables_leave_room_on_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What splits a table frees its copies; a table of a sixth of the card is not split."""
+    net, ids = nn.Embedding(30000, 64).eval(), torch.arange(32)[None]
+    monkeypatch.setattr(prepare, "LARGE", net.weight.numel())
+    split = codegen_py(net, ids, export_path=tmp_path / "split")
+    assert "del clamped" in (text := (split.path / "consteval.py").read_text()) and "del rest" in text
+    monkeypatch.setattr(look_up, "MOST_SPLIT", net.weight.numel() - 1)
+    whole = codegen_py(net, ids, export_path=tmp_path / "whole")
+    assert "ttnn.gather(" in (whole.path / "main.py").read_text()
+    for made in (split, whole):
+        assert running.run(made.path, "--check").returncode == 0

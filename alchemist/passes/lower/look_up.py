@@ -13,6 +13,9 @@ from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
+MOST_SPLIT = 1 << 29
+"""Elements of a float32 table that is split into bfloat16 ones on the device: with the copies on the way it takes six times its memory, and a Wormhole
+card has 12 GiB."""
 _GATHERED_NOTE = "ttnn.embedding reads bfloat16 tables only; ttnn.gather copies elements of any type"
 _SPREAD_NOTE = "ttnn.gather takes an index for each element: each row's index, repeated over the columns"
 _LOW_NOTE = "widened first: ttnn.add of float32 and bfloat16 runs on the FPU, which cuts the float32 operand to 10 mantissa bits"
@@ -32,7 +35,7 @@ def embedding(c: Lowering, op: Operation) -> None:
     else:
         computed = () if c.is_constant(table) else (c.get(table, TILE, dtype),)  # const-eval makes the parts of a constant table
         ways = (lambda: _sum_of_parts(c, table, ids, width), lambda: c.convert(_gathered(c, table, ids, dtype), TILE, dtype))
-        rows = c.fastest(c.get(ids, ROW_MAJOR, "u32"), *ways, beside=computed)
+        rows = c.fastest(c.get(ids, ROW_MAJOR, "u32"), *ways[math.prod(shape(table)) > MOST_SPLIT :], beside=computed)
     c.set(result, c.reshape(c.convert(rows, TILE, c.dtype(result)) if dtype in ("bf16", "f32") else rows, shape(result)))
 
 
