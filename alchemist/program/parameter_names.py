@@ -154,7 +154,8 @@ class ParameterNames:
             if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):
                 for index, name in zip(members, read_names, strict=False):
                     wanted[index][0].insert(0, name)
-        others = [name for index, (first, _) in enumerate(wanted) for name in first[:1] if not definition.parameters[index].key]
+        computed = [index for index, parameter in enumerate(definition.parameters) if not parameter.key]
+        others = [name for index in computed for name in wanted[index][0][:1] or reading[index]]
         for index, (first, _) in enumerate(wanted):  # of the two variables that a statement reads, the one that is no other parameter
             left = [name for name in reading[index] if name not in others]
             if definition.parameters[index].key and len(reading[index]) == 2 and len(left) == 1 and not of_cells:

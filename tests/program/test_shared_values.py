@@ -214,3 +214,13 @@ def test_what_is_kept_in_a_list_is_called_after_its_module() -> None:
     calls = [one for one in functions["skips"].body if isinstance(one, model.CallFunction)]
     assert [call.results for call in calls] == [("down_0",), ("down_1",)]
     assert {functions[call.function].parameters[0].name for call in calls} == {"x"}
+
+
+def test_a_constant_has_no_name_that_a_computed_argument_needs() -> None:
+    """`self.self(hidden_states, attention_mask)` reads two variables; the sink of an attention with a mask is a third tensor, and neither of them."""
+    from transformers import BertConfig, BertModel
+
+    config = BertConfig(hidden_size=32, num_hidden_layers=3, num_attention_heads=2, intermediate_size=64, vocab_size=64, max_position_embeddings=32)
+    made = program(BertModel(config).eval(), torch.arange(32)[None], torch.ones(1, 32, dtype=torch.int64))
+    (layer,) = [function for function in made.functions if function.name == "bert_layer"]
+    assert [parameter.name for parameter in layer.parameters] == ["hidden_states", "attention_mask", "attention_sink", "weights"]
