@@ -41,7 +41,9 @@ def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tupl
 
 def _without_needless(function: model.Function, given: Mapping[str, Sequence[model.Value]]) -> tuple[model.Function, Mapping[str, Sequence[model.Value]]]:
     """The function without parameters for which every call gives the same named constant: two configs with equal fields have one name. What is left."""
-    same = {name: values[0] for name, values in given.items() if isinstance(values[0], model.ConstantRef) and all(_is(value, values[0]) for value in values)}
+    configs = {one.name for one in function.parameters if one.kind != "number"}  # a number may stand in an expression
+    same = {name: values[0] for name, values in given.items() if name in configs and isinstance(values[0], model.ConstantRef)}
+    same = {name: first for name, first in same.items() if all(_is(value, first) for value in given[name])}
     if not same:
         return function, given
 

@@ -126,6 +126,19 @@ def test_what_most_calls_give_is_a_default(rows: list[tuple[int, int, int]], by_
     assert [" ".join(one.name for one in call.arguments if isinstance(one, model.NumberArgument)) for call in calls] == given
 
 
+def test_a_config_that_every_call_gives_is_no_parameter() -> None:
+    """A number stays one: an expression may read it (`width // num_heads`)."""
+    kinds = {"num_heads": "number", "program_config": "norm_config"}
+    given = tuple(model.NumberArgument(name, model.ConstantRef(name.upper())) for name in kinds)
+    callee = model.Function(
+        "f", tuple(model.Parameter(name, kind) for name, kind in kinds.items()), (model.Assign("x", model.ParameterRef("program_config")),), 0
+    )
+    made = with_defaults((callee, model.Function("net", (), (model.CallFunction("f", given, ()),) * 2, 0)), by_name=True)
+    assert [one.name for one in made[0].parameters] == ["num_heads"]
+    assert made[0].body == (model.Assign("x", model.ConstantRef("PROGRAM_CONFIG")),)
+    assert [call.arguments for call in made[1].body if isinstance(call, model.CallFunction)] == [given[:1]] * 2
+
+
 class _Normalized(nn.Module):
     """Constants of a variable, reshaped where they are used, and a group norm of 64 pixels with a constant that lowering adds."""
 
