@@ -226,7 +226,7 @@ def memory_config_call(config: model.MemoryConfig, names: Mapping[Ranges, str] |
 
 
 def config_call(head: str, call: ConfigCall, names: Mapping[Ranges, str]) -> layout.Call:
-    """The statement that sets a constant to what a function of utils makes. head: what stands in front. names: of sets of cores that have one."""
+    """The definition of a constant by a call of a function of utils. head: its left side (`const auto L1 = `). names: constants for sets of cores."""
 
     def part(value: model.Value | tuple[int, int]) -> str:
         if isinstance(value, tuple):

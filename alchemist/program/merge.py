@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
@@ -97,38 +97,40 @@ def _with_branches(
 
     So are those that differ at the beginning or the end of a function that is called once: edges gets what its caller does instead.
     """
+
+    def joins(told_by: Places | None) -> _Way:
+        return lambda one, two: None if (together := joined(one, two, told_by)) is None else (together, "", Edges())
+
+    found = _in_pairs(clusters, taken, edges, joins(places), lambda one, two: _without_edges(one, two, once))
+    return _in_pairs(found, taken, edges, joins(None))
+
+
+_Pair = tuple[list[model.Function], str, Edges]
+"""The functions of two groups as one group; the function whose caller does more then ("" for none), and what that is."""
+_Way = Callable[[list[model.Function], list[model.Function]], _Pair | None]
+
+
+def _in_pairs(
+    clusters: Sequence[list[model.Function]],
+    taken: set[str],
+    edges: dict[str, Edges],
+    *ways: _Way,
+) -> list[list[model.Function]]:
+    """The groups; two that one of the ways joins with gain are one."""
     out: list[list[model.Function]] = []
     for cluster in clusters:
         for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
-            together = joined(other, cluster, places)
-            if together is not None and _gains(together, (other, cluster), taken):
-                out[place] = together
-                break
-            moved = _without_edges(other, cluster, once)
-            if moved is not None and _gains(moved[0], (other, cluster), taken):
-                out[place] = moved[0]
-                edges[moved[1]] = moved[2]
-                break
-        else:
-            out.append(cluster)
-    return _with_flags(out, taken)
-
-
-def _with_flags(clusters: Sequence[list[model.Function]], taken: set[str]) -> list[list[model.Function]]:
-    """The groups; those of a class that still differ in one part are one, to which its callers say which part they want."""
-    out: list[list[model.Function]] = []
-    for cluster in clusters:
-        for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
-            together = joined(other, cluster, None)
-            if together is not None and _gains(together, (other, cluster), taken):
-                out[place] = together
+            pairs = (pair for way in ways if (pair := way(other, cluster)) is not None and _gains(pair[0], (other, cluster), taken))
+            if (pair := next(pairs, None)) is not None:
+                out[place], changed, found = pair
+                edges.update({changed: found} if changed else {})
                 break
         else:
             out.append(cluster)
     return out
 
 
-def _without_edges(one: list[model.Function], two: list[model.Function], once: Collection[str]) -> tuple[list[model.Function], str, Edges] | None:
+def _without_edges(one: list[model.Function], two: list[model.Function], once: Collection[str]) -> _Pair | None:
     """(functions of both groups, the only one of its group, what its caller does instead of it)."""
     if one[0].module != two[0].module or not one[0].module:
         return None
