@@ -273,3 +273,12 @@ def test_wall_times_stand_beside_the_device_time(written: tuple[Profile, Path]) 
     assert summary["wall_ns"]["eager"]["ns"] == round(profile.eager_wall_ns) >= summary["device_ns"]
     assert summary["wall_ns"]["eager"]["error"] > 0
     assert "launched program by program" in table(profile)
+
+
+def test_a_line_of_several_shapes_shows_those_of_its_slowest_call(tmp_path: Path) -> None:
+    made = profile(4)
+    wide = dataclasses.replace(made.programs[3].inputs[0], shape=(2, 33, 96))
+    made.programs[3] = dataclasses.replace(made.programs[3], inputs=(wide, wide))
+    write_page(made, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "[2, 33, 96], [2, 33, 96] (slowest of 2 kinds of input)" in text

@@ -168,20 +168,21 @@ def _group_table(groups: Sequence[Group], total_ns: float, title: str, notes: Ma
 
 def _slowest(profile: Profile) -> str:
     longest = longest_by_line(profile)
-    first: dict[str, ProgramRecord] = {}
-    calls: dict[str, set[int]] = {}
+    shapes_of_calls: dict[str, dict[int, str]] = {}
     for program in profile.programs:
-        key = f"{profile.line_of(program) or '?'} {program.call_op}"
-        first.setdefault(key, program)
-        calls.setdefault(key, set()).add(program.call_id)
+        shapes = ", ".join(str(list(tensor.shape)) for tensor in program.inputs[:3])
+        shapes_of_calls.setdefault(f"{profile.line_of(program) or '?'} {program.call_op}", {}).setdefault(program.call_id, shapes)
     rows = []
     for group in by_line(profile)[:_SLOWEST]:
         program = longest[group.key]
         band = f"+- {band_of(program, profile.arch):.0%}"
         line, _, op = group.key.partition(" ")
-        shapes = ", ".join(str(list(tensor.shape)) for tensor in first[group.key].inputs[:3])
+        calls = shapes_of_calls[group.key]
+        shapes = calls[program.call_id]
+        if (kinds := len(set(calls.values()))) > 1:
+            shapes += f" (slowest of {kinds} kinds of input)"
         module = " > ".join(profile.module_of(program))
-        count = len(calls[group.key])
+        count = len(calls)
         programs = f'<br><span class="soft">{group.count} programs</span>' if group.count != count else ""
         rows.append(
             (
