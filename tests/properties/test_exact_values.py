@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from alchemist.frontends.jax import capture as capture_jax
 from alchemist.frontends.torch import capture
@@ -43,7 +44,7 @@ def order(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def products(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    hits = torch.nn.functional.one_hot(a[0] % 5, 5)
+    hits = F.one_hot(a[0] % 5, 5)
     return a @ b, a @ a.T, a[0] @ b, torch.einsum("ij,jk->ik", a, b), hits.T @ hits, a[None] @ b[None]
 
 
@@ -63,7 +64,7 @@ class Tables(torch.nn.Module):
         self.special = torch.nn.Parameter(torch.tensor([1.0, -INFINITE, 3.4e38, torch.finfo(torch.float32).min, 1e-30]).reshape(5, 1).repeat(1, 64))
 
     def forward(self, i: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        few, wide = i % 40, torch.nn.functional.embedding(i, self.wide)
+        few, wide = i % 40, F.embedding(i, self.wide)
         picked = x[i[0] % 5], x.index_select(1, i[1] % 6), torch.take(x, i[0] % 30), (x * 7).int()[:, i[0] % 6]
         return *picked, wide, self.ids[i % 77], self.pairs[few], self.pairs.index_select(0, few[0]), self.special[i % 5], torch.take(self.ids, few)
 
@@ -77,8 +78,8 @@ class Convolutions(torch.nn.Module):
         self.register_buffer("row", _draw(-3000, 3000, 6, 1, 2))
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        convolved = torch.nn.functional.conv2d(x, self.kernel, stride=2, padding=1), torch.nn.functional.conv1d(x[:, :, 0], self.row, groups=3)
-        return *convolved, torch.nn.functional.conv_transpose2d(x, self.kernel[:3], stride=2)
+        convolved = F.conv2d(x, self.kernel, stride=2, padding=1), F.conv1d(x[:, :, 0], self.row, groups=3)
+        return *convolved, F.conv_transpose2d(x, self.kernel[:3], stride=2)
 
 
 def writes(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -90,6 +91,13 @@ def writes(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return filled, turned, view, torch.vander(z[0], 3), torch.vander(z[:, 0], increasing=True)
 
 
+def maxima(x: torch.Tensor) -> list[torch.Tensor]:
+    """Of windows along one axis and of whole images, which bfloat16 would round; NaN counts as the largest number."""
+    geometries: list[tuple[Any, ...]] = [(2, 1), (3, 2, 1), (4, 3, 0, 2), (3, 3, 1, 1, True), (13,)]
+    ends = x[:, 0].isnan(), F.max_pool2d(x[None], (3, 1), (1, 2)), F.max_pool2d(x[None], x.shape[1:])
+    return [*(F.max_pool1d(x[:, 0], *geometry) for geometry in geometries), *ends]
+
+
 CASES: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
     ("divisions", divisions, (A, B)),
     ("divisions of int32 at the edges", divisions, (EDGE, DIVISORS)),
@@ -98,6 +106,11 @@ CASES: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
     ("narrow", narrow, (_draw(-128, 128, 5, 4, dtype=torch.int8), _draw(0, 256, 5, 4, dtype=torch.uint8))),
     ("powers", lambda a, e: (a**e, a**3, 2**e, a**0, a.prod(1), a.prod()), (_draw(-5, 5, 4, 6), _draw(0, 9, 4, 6, seed=1))),
     ("convolutions", Convolutions(), (_draw(-3000, 3000, 1, 3, 7, 7),)),
+    (
+        "maxima",
+        maxima,
+        (torch.cat([torch.tensor([[[float("nan"), -INFINITE]]]).repeat(6, 3, 1), torch.randn(6, 3, 11, generator=torch.Generator().manual_seed(4))], 2),),
+    ),
     ("tables", Tables(), (_draw(0, 600, 2, 32), torch.rand(5, 6))),
 ]
 
@@ -113,7 +126,7 @@ def test_writes_inside_composite_ops() -> None:
 
 def rows_without_keys(q: torch.Tensor, allowed: torch.Tensor, added: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Zeros in rows whose keys are all masked, NaN where the model writes the softmax out, a mean for the lowest finite number."""
-    attend = torch.nn.functional.scaled_dot_product_attention
+    attend = F.scaled_dot_product_attention
     low = torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
     scores = (q @ q.transpose(-1, -2)) / 32**0.5
     written = scores.masked_fill(~allowed, -INFINITE).softmax(-1) @ q
@@ -131,7 +144,7 @@ def test_attention_rows_without_keys() -> None:
 
 def masks_by_length(q: torch.Tensor, lengths: torch.Tensor, square: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Comparisons with key numbers that do not give each row key 0: a length of zero, and key numbers that run along the queries."""
-    attend = torch.nn.functional.scaled_dot_product_attention
+    attend = F.scaled_dot_product_attention
     keys = torch.arange(q.shape[2])
     last = (lengths - 1)[:, None, None, None]
     return attend(q, q, q, keys <= last), attend(q, q, q, keys[:, None] <= square), attend(q, q, q, (keys <= square).transpose(-1, -2))
@@ -170,7 +183,7 @@ def test_quotients_by_a_python_number_are_rounded_down_from_the_exact_ones() -> 
 
 def numbers_in_bfloat16(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     compared = x > 0.3, x == 0.1, x >= 0.1, x.clamp(max=0.3) == 0.3, x.clamp(min=0.1) > 0.1, torch.maximum(x, torch.full_like(x, 0.3)) == 0.3
-    return *compared, torch.nn.functional.hardshrink(x, 0.3), torch.where(x > 0.2, 0.3, x), x % 0.3, x // 0.1, x.fmod(0.3), x * 0.3
+    return *compared, F.hardshrink(x, 0.3), torch.where(x > 0.2, 0.3, x), x % 0.3, x // 0.1, x.fmod(0.3), x * 0.3
 
 
 def test_python_numbers_have_the_dtype_of_the_tensor() -> None:
@@ -202,7 +215,7 @@ def test_integers_beyond_32_bits_are_refused() -> None:
 HASHES: list[Callable[..., Any]] = [
     lambda a, b: (a * 31 + b) % 1024, lambda a, b: (a * 1103515245 + 12345) & 0x7FFFFFFF, lambda a, b: (a * b).prod(0) % 2, lambda a, b: (a @ b.T) % 256,
     lambda a, b: ((a * b) ^ (b * 5)) & 1023, lambda a, b: (a << 5).cumsum(1) % 4096, lambda a, b: torch.where(b > 4, a * 7, b * 9) % 512, lambda a, b: (a * b).to(torch.int32),
-    lambda a, b: torch.nn.functional.embedding((a * 2654435 + b) % 16, torch.arange(32.0).view(16, 2)),
+    lambda a, b: F.embedding((a * 2654435 + b) % 16, torch.arange(32.0).view(16, 2)),
 ]  # fmt: skip
 WIDE: list[Callable[..., Any]] = [
     lambda a, b: a * b, lambda a, b: a * b > 0, lambda a, b: (a * b).float(), (lambda a, b: a * b * 0.5), lambda a, b: (a * b) // 7, lambda a, b: (a * b) % 7,
@@ -316,4 +329,4 @@ def test_whole_means_of_integers() -> None:
 def test_trend_of_a_series_with_a_large_mean() -> None:
     """The device pools bfloat16, of which numbers around 1000 have three bits behind the point."""
     series = 1000 + torch.randn(2, 3, 48, generator=torch.Generator().manual_seed(0))
-    check(lambda x: x - torch.nn.functional.avg_pool1d(torch.nn.functional.pad(x, (2, 2), "replicate"), 5, 1), series, tolerance=1e-2)
+    check(lambda x: x - F.avg_pool1d(F.pad(x, (2, 2), "replicate"), 5, 1), series, tolerance=1e-2)

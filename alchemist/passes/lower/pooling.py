@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
@@ -12,10 +14,15 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.convolution import L1_SMALL_BYTES, pads
-from alchemist.passes.lower.reduce import image_means
+from alchemist.passes.lower.reduce import image_means, image_reduction
 
 NHWC = (0, 1, 2, 3)
 LOWEST_BF16 = -3.3895313892515355e38  # the lowest finite bfloat16
+WHOLE = {"avg_pool2d": "mean", "max_pool2d": "max"}
+"""The reduction that pools with one window over each image are."""
+
+MOST_SLICES = 8
+"""Windows along one axis, up to this size, are maxima of slices in float32; larger ones take up to twice the time of a pool."""
 
 
 @rule("max_pool2d", "avg_pool2d", "max_pool2d_with_indices")
@@ -30,9 +37,12 @@ def pool(c: Lowering, op: Operation) -> None:
     kernel, stride = expand(access.attr(op, "kernel"), 2), expand(access.attr(op, "stride"), 2)
     pairs = padding_pairs(access.attr(op, "padding"), 2)
     whole = kernel == dims[1:3] and not any(any(pair) for pair in pairs)
-    if name == "avg_pool2d" and whole and out[1:3] == (1, 1):
-        mean = image_means(c, c.flat(source, order, TILE, dtype), dims[0], dims[1] * dims[2], dims[3])
-        c.set(result, c.reshape(mean, (1, 1, dims[0], dims[3])), order)
+    if name in WHOLE and whole and out[1:3] == (1, 1):
+        reduced = image_reduction(c, WHOLE[name], c.flat(source, order, TILE, dtype), dims[0], dims[1] * dims[2], dims[3])
+        c.set(result, c.reshape(reduced, (1, 1, dims[0], dims[3])), order)
+        return
+    if name == "max_pool2d" and dtype == "f32" and 1 in kernel and max(kernel) <= MOST_SLICES:
+        c.set(result, _maxima_of_slices(c, op, pairs), NHWC)
         return
     order = NHWC  # an image in another dim order is flattened again
     note = "" if dtype == "bf16" else f"ttnn.{name} takes bfloat16 only"
@@ -76,6 +86,31 @@ def pool(c: Lowering, op: Operation) -> None:
     c.set(result, value, order)
 
 
+def _maxima_of_slices(c: Lowering, op: Operation, pairs: Sequence[tuple[int, int]]) -> SSAValue:
+    """Flat maxima of windows along one axis, as maxima of shifted slices: `ttnn.max_pool2d` would round float32 and store NaN as infinity."""
+    out = shape(op.results[0])
+    image = c.reshape(c.flat(op.operands[0], NHWC, ROW_MAJOR), shape(op.operands[0]))
+    geometry = zip(expand(access.attr(op, "kernel"), 2), expand(access.attr(op, "stride"), 2), expand(access.attr(op, "dilation"), 2), pairs, strict=True)
+    for axis, (kernel, stride, dilation, pair) in enumerate(geometry, 1):
+        if kernel == stride == 1 and not any(pair):
+            continue
+        last = (out[axis] - 1) * stride + (kernel - 1) * dilation + 1
+        padding = [0] * 8
+        padding[2 * axis : 2 * axis + 2] = pair[0], max(0, last - pair[0] - shape(image)[axis])
+        if any(padding):
+            image = c.emit("pad", [image], {"padding": padding, "value": -math.inf, "use_multicore": True})
+        slices = (_every(c, image, axis, tap * dilation, stride, out[axis]) for tap in range(kernel))
+        image = functools.reduce(lambda a, b: c.emit("maximum", [a, b], note="exact; ttnn.max_pool2d would round to bfloat16"), slices)
+    return c.reshape(image, (1, 1, out[0] * out[1] * out[2], out[3]))
+
+
+def _every(c: Lowering, image: SSAValue, axis: int, begin: int, stride: int, count: int) -> SSAValue:
+    """`count` elements of an axis, from `begin` on, at distance `stride`."""
+    begins, ends, step = [0] * 4, list(shape(image)), [1] * 4
+    begins[axis], ends[axis], step[axis] = begin, begin + (count - 1) * stride + 1, stride
+    return c.emit("slice_static", [image], {"begins": begins, "ends": ends, "step": step})
+
+
 def _padded_image(c: Lowering, op: Operation, dims: Sequence[int], pairs: Sequence[Sequence[int]], note: str) -> SSAValue:
     """The pool's flat image with its padding as values: the device pads at most half of a window."""
     name = op.name.removeprefix("ttir.")
@@ -117,7 +152,6 @@ def upsample2d(c: Lowering, op: Operation) -> None:
     factor = list(expand(access.attr(op, "scale_factor"), 2))
     if mode == "bilinear":
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
-    if mode == "bilinear":
         value = _in_whole_tiles(c, value, work, "bilinear ttnn.upsample")
     enlarged = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode})
     _set_image(c, result, enlarged, work)

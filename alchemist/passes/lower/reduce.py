@@ -93,16 +93,20 @@ def _image_reduction(c: Lowering, op: Operation, name: str, order: tuple[int, ..
     dims = shape(source)
     n, h, w, ch = (dims[i] for i in order)
     flat = c.flat(source, order, TILE, c.dtype(result))
-    if name == "mean":
-        means = image_means(c, flat, n, h * w, ch)
-    else:
-        means = reduce_to(c, name, c.reshape(flat, (n, 1, h * w, ch)), (2,), (n, 1, 1, ch), True)
+    means = image_reduction(c, name, flat, n, h * w, ch)
     if len(shape(result)) == len(dims):
         c.set(result, c.reshape(means, (1, 1, n, ch)), order)
         return
     kept_dims = [shape(result)[0], shape(result)[1]]
     value = c.reshape(means, (n, ch))
     c.set(result, value if kept_dims == [n, ch] else c.permute(value, (1, 0)))
+
+
+def image_reduction(c: Lowering, name: str, flat: SSAValue, images: int, pixels: int, channels: int) -> SSAValue:
+    """A reduction over the rows of each image, [1, 1, N*H*W, C] -> [N, 1, 1, C] or, for some means, [1, 1, N, C]."""
+    if name == "mean":
+        return image_means(c, flat, images, pixels, channels)
+    return reduce_to(c, name, c.reshape(flat, (images, 1, pixels, channels)), (2,), (images, 1, 1, channels), True)
 
 
 def image_means(c: Lowering, flat: SSAValue, images: int, pixels: int, channels: int) -> SSAValue:
