@@ -116,7 +116,7 @@ class Vocabulary(Generic[T, D]):
         """The model's line that is being lowered."""
         raise NotImplementedError
 
-    def constant_name(self) -> str:
+    def constant_name(self, x: T) -> str:
         """The name for a constant of the current origin."""
         raise NotImplementedError
 
@@ -167,7 +167,7 @@ class Vocabulary(Generic[T, D]):
 
     def _lift(self, x: T) -> SSAValue:
         """A new argument of kind constant, named after its origin."""
-        base_name = self.constant_name() or "constant"
+        base_name = self.constant_name(x) or "constant"
         name, count = base_name, 1
         while name in self._names:
             count += 1

@@ -9,7 +9,8 @@ UNKNOWN = "constant"
 
 
 def name_of_values(values: npt.ArrayLike) -> str:
-    """`positions` count from 0 along one dimension, an `identity` matrix, a `mask` of zeros and ones (or minus infinity), `ones`; else `constant`."""
+    """`positions` count from 0 along one dimension, an `identity` matrix, `one_hot` rows or columns, a `causal_mask`, another `mask` of zeros and ones (or
+    minus infinity), `ones`; else `constant`."""
     array = np.asarray(values)
     if array.size < 2 or array.dtype == object:
         return UNKNOWN
@@ -19,11 +20,15 @@ def name_of_values(values: npt.ArrayLike) -> str:
     line = array.reshape(-1)
     if _counts(array):
         return "positions"
+    of_ones = array.dtype == np.bool_ or set(distinct.tolist()) == {0, 1}
     square = array.ndim >= 2 and array.shape[-1] == array.shape[-2] and array.size == array.shape[-1] ** 2
     if square and np.array_equal(line.reshape(array.shape[-2:]), np.eye(array.shape[-1], dtype=array.dtype)):
         return "identity"
-    if array.dtype == np.bool_ or set(distinct.tolist()) == {0, 1} or (distinct.size == 2 and distinct[1] == 0 and distinct[0] < -1e4):
-        return "mask"
+    if of_ones and array.ndim == 2 and any(bool((array.sum(axis) == 1).all()) for axis in (0, 1)):
+        return "one_hot"
+    if of_ones or (distinct.size == 2 and distinct[1] == 0 and distinct[0] < -1e4):
+        visible = line.reshape(array.shape[-2:]) == distinct[1] if square else np.array([])
+        return "causal_mask" if square and np.array_equal(visible, np.tril(np.ones_like(visible))) else "mask"
     return UNKNOWN
 
 

@@ -24,7 +24,7 @@ from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
-from alchemist.program.gradients import Flow, begins_backward, is_backward
+from alchemist.program.gradients import Flow, adds_residual, begins_backward, is_backward
 from alchemist.program.graph import GRADIENTS, Graph, Node, TensorType, Value
 from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
@@ -212,6 +212,7 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
             candidates.append(snake_case(definition.method.lstrip("_")))
         label = snake_case(class_label(definition))
         label = f"exact_{label}" if is_library(definition.class_name) and not label.endswith("_norm") else label
+        label = f"add_{label}" if adds_residual(definition) else label
         candidates.append(label)
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
         own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
@@ -357,6 +358,7 @@ def _head(definition: Definition, method: str, line: int) -> str:
         return f"{text}. " if text else ""
     stores = any(one.copy.collection == GRADIENTS for item in flat_items(definition.items) if isinstance(item, Node) for one in item.kept)
     returned = "the gradient of its input" if len(definition.returns) == 1 else "gradients of its inputs" if definition.returns else ""
+    returned = f"d_residual + {returned}" if adds_residual(definition) else returned
     told = [f"returns {returned}" * bool(returned), f"stores {'those' if returned else 'gradients'} of its weights in gradients" * stores]
     return f"Backward pass of {text}" + f": {', '.join(filter(None, told))}. ".replace(": . ", ". ")
 

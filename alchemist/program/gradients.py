@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from alchemist.ir.op_class import named
+from alchemist.ir.scopes import is_norm
 from alchemist.ops.spec import PRODUCTS, SHAPING
 from alchemist.program.functions import CallItem, Definition, LoopItem
 from alchemist.program.graph import GRADIENTS, SAVED, Node, Value
@@ -41,6 +42,11 @@ def begins_backward(definition: Definition) -> bool:
     while isinstance(first, LoopItem):
         first = first.body[0]
     return begins_backward(first.function) if isinstance(first, CallItem) else first is not None and any(map(is_gradient, first.results))
+
+
+def adds_residual(definition: Definition) -> bool:
+    """Whether the function is a norm's backward pass that also adds the gradient of the residual, in one op with its last."""
+    return is_norm(definition.class_name) and len(definition.returns) == 1 and sum(map(is_gradient, definition.parameters)) == 2
 
 
 def gradient_name(value: Value, statement: Statement | None, nodes: Iterable[Node], names: Mapping[int, str]) -> str:

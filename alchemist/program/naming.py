@@ -12,7 +12,7 @@ from alchemist.ops.matmul import ACTIVATIONS
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
-from alchemist.program.gradients import forms_before, gradient_name, is_gradient, of_backward
+from alchemist.program.gradients import adds_residual, forms_before, gradient_name, is_gradient, of_backward
 from alchemist.program.graph import Node, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Statement
@@ -150,6 +150,8 @@ class Naming(ParameterNames):
             names[:0] = [given] if (given := given_role(item)) else []
             names += [*joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         if isinstance(item, CallItem):
+            if adds_residual(item.function):
+                out[0].insert(0, self._names.get(id([value for value in item.arguments if is_gradient(value)][-1]), ""))
             for value, names in zip(writes(item), out, strict=True):
                 names[:] = [f"d_{name.removeprefix('d_')}" for name in names if name] if is_gradient(value) else names
         return [[identifier(name) for name in names if name and name != "_"] for names in out]

@@ -146,7 +146,7 @@ class ParameterNames:
             likely = [] if unnamed else [name for name in read if "mask" not in name or not any(user.spec.name in PRODUCTS for user in value.users)]
             plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
             if is_gradient(value) and not definition.takes_weights:
-                told = ["output"] if self._of_library() else [*first, self._context.flow.module_of(value)]
+                told = ["output", "residual"] if self._of_library() else [*first, self._context.flow.module_of(value)]
                 first = [f"d_{name.removeprefix('d_')}" for name in told if name]
             wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, *self._by_reader(value, named), "tensor"]))
         for read_names, members in together.items():

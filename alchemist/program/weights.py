@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,15 +80,16 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     return owners
 
 
-_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|zeros|ones|identity|mask))(?:_\d+)?(_u?int\d+)?")
+_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|zeros|ones|identity|one_hot|(?:causal_)?mask))(?:_\d+)?(_u?int\d+)?")
 
 
 def _told_apart(bases: Mapping[Value, str], sources: Sources) -> dict[Value, str]:
     """Of several constants that are named after their values, those that a library's module or a statement reads: `wte_positions`, `inv_perm_positions`."""
     found = [(result, match[1]) for result, base in bases.items() if (match := _OF_VALUES.fullmatch(base))]
-    scopes: dict[str, list[str]] = {}
+    scopes: dict[str, set[str]] = {}
     for _, plain in found:
-        scopes.setdefault(plain.rpartition(".")[2], []).append(_NUMBER.sub("#", plain))
+        scopes.setdefault(plain.rpartition(".")[2], set()).add(_NUMBER.sub("#", plain))
+    counts = Counter(plain for _, plain in found)
     named: dict[Value, str] = {}
     for result, plain in found:
         infos = [info for user in result.users for info in user.sources]
@@ -96,7 +98,7 @@ def _told_apart(bases: Mapping[Value, str], sources: Sources) -> dict[Value, str
         leaves = {info.scopes[-1].path.rpartition(".")[2] for info in infos if info.scopes and is_library(info.scopes[-1].class_name)}
         targets = [leaves.pop()] if len(leaves) == 1 else targets
         scope, dot, name = plain.rpartition(".")
-        if len(scopes[name]) > 1:
+        if len(scopes[name]) > 1 or counts[plain] > 1:
             named[result] = f"{scope}{dot}{targets[0]}_{name}" if targets and targets[0].isidentifier() else plain
     return named
 

@@ -11,8 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir.access import attr, operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
-from alchemist.ir.location import is_gradient, sources_of
-from alchemist.ir.scopes import is_norm
+from alchemist.ir.location import sources_of
 from alchemist.ops.spec import NOTE, inline_scalar
 from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import Exact, Maybe, Num, Once, Op, V
@@ -94,12 +93,6 @@ def _is_plain(op: Operation) -> bool:
     return kinds in ({("tile", "dram", False, "bf16")}, {("tile", "dram", False, "f32")}) and not any(name.endswith("activations") for name in op.attributes)
 
 
-def _ends_a_norm(bound: Mapping[str, Any]) -> bool:
-    """Whether the product is the gradient of a norm's input and the sum is the residual's: apart, all norms of a program have one backward function."""
-    product, total = ([info.scopes[-1] for info in sources_of(bound[name])[-1:] if info.scopes] for name in ("product", "sum"))
-    return is_gradient(bound["product"]) and product != total and any(is_norm(scope.class_name) for scope in product)
-
-
 def _addcmul(value: float, b: Builder, bound: Mapping[str, Any]) -> SSAValue:
     return b.value("ttnn.addcmul", [bound["x"], bound["y"], bound["z"]], {"value": value}, [bound["sum"].results[0].type])
 
@@ -111,7 +104,7 @@ ADDCMUL = Rules(
             f"{name} of a product",  # x + y * z -> addcmul(x, y, z, value=1); x - y * z with value=-1
             Exact(name, x, Once(Exact("multiply", V("y"), V("z"), name="product")), name="sum"),
             partial(_addcmul, value),
-            guard=lambda bound: _is_plain(bound["sum"]) and _is_plain(bound["product"]) and not _ends_a_norm(bound),
+            guard=lambda bound: _is_plain(bound["sum"]) and _is_plain(bound["product"]),
             when_faster=True,
         )
         for name, value in (("add", 1.0), ("subtract", -1.0))

@@ -240,6 +240,22 @@ def test_mask_arithmetic_of_one_row_disappears() -> None:
     assert [a.name for a in result.arguments] == ["q", "keep"]
 
 
+def test_gradient_of_causal_attention_tests_no_row_for_keys() -> None:
+    """The decomposed attention zeroes rows without keys, of which a causal mask has none; the mask is named after its values."""
+
+    def gradient(q: torch.Tensor) -> Any:
+        return torch.func.grad(lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True).sum())(q)
+
+    def hidden(q: torch.Tensor) -> Any:
+        mask = torch.zeros(6, 6).masked_fill(torch.arange(6)[:, None] > 4, -torch.inf)  # the last row has no key
+        return torch.func.grad(lambda q: F.scaled_dot_product_attention(q, q, q, mask).sum())(q)
+
+    result = check(gradient, (torch.randn(2, 3, 6, 8),))
+    assert "where" not in names(result)
+    assert [a.name for a in result.arguments] == ["q", "causal_mask"]
+    assert "where" in names(check(hidden, (torch.randn(2, 3, 6, 8),)))
+
+
 class Windows(nn.Module):
     """Attention in windows: a learned bias and a mask that is computed from sizes."""
 

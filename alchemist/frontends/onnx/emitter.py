@@ -88,7 +88,7 @@ class Emitter(Vocabulary[Tensor, DType]):
             return f"{self.info.frames[-1].file}:{self.info.frames[-1].line}"
         return self.place
 
-    def constant_name(self) -> str:
+    def constant_name(self, x: Tensor) -> str:
         return self.constant_label
 
     def named(self, x: Tensor, name: str) -> Tensor:

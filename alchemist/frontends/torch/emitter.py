@@ -18,6 +18,7 @@ from alchemist.frontends.torch.node_locations import Sources
 from alchemist.frontends.vocabulary import FOLD_LIMIT, INLINE_LIMIT, LiftedConstant, Scalar, Shape, Value, Vocabulary
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.constant_names import UNKNOWN, name_of_values
 from alchemist.ir.location import SourceInfo
 
 
@@ -104,9 +105,21 @@ class Emitter(Vocabulary[Tensor, torch.dtype]):
     def is_float(self, dtype: torch.dtype) -> bool:
         return bool(dtype.is_floating_point)
 
-    def constant_name(self) -> str:
-        """The variable that the source assigns the constant to."""
-        return self.sources.variable(self.outer)
+    def constant_name(self, x: Tensor) -> str:
+        """The variable that the source assigns the constant to. A step on the way to that is named after its values: a `causal_mask`."""
+        name, node = self.sources.variable(self.outer), self.outer
+        if node is None or (self._is_assigned(node, x) and not (self.info is not None and self.info.is_gradient)):
+            return name
+        what = name_of_values(self.as_numpy(x.const))
+        scope, dot, _ = name.rpartition(".")
+        return name if what == UNKNOWN else f"{scope}{dot}{what}"
+
+    @staticmethod
+    def _is_assigned(node: fx.Node, x: Tensor) -> bool:
+        """Whether the constant is the node's result, and no other node of the same statement reads that."""
+        made, place = node.meta.get("val"), node.meta.get("stack_trace")
+        is_result = isinstance(made, torch.Tensor) and (tuple(made.shape), made.dtype) == (x.shape, x.dtype)
+        return is_result and not any(user.meta.get("stack_trace") == place for user in node.users)
 
     def as_numpy(self, const: torch.Tensor) -> np.ndarray[Any, Any]:
         return to_numpy(const)

@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
+from xdsl.ir import SSAValue
 
 from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.ir.edit import defining, made_by
+from alchemist.ops.constants import scaled
 
 Dims = int | Sequence[int] | None
 
@@ -109,11 +112,35 @@ def _sorted(c: Emitter, x: Tensor, dim: int, descending: bool, stable: bool) -> 
     return c.emit_many("sort", [x], attributes, [(x.shape, x.dtype), (x.shape, torch.int64)])
 
 
-@recipe("aten._safe_softmax.default")
-def safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Zeros where all values are -inf."""
-    x = x if dtype is None else x.to(dtype)
-    return torch.where(torch.amax(x, dim, keepdim=True) == -math.inf, 0.0, torch.softmax(x, dim))
+@rule("aten._safe_softmax.default")
+def safe_softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
+    """Zeros where all values are -inf, as in a row that a mask hides; a known mask that hides no whole row needs no such test."""
+    probabilities = softmax(c, x, dim)
+    if _has_finite_rows(c, x.ssa, dim % x.rank - x.rank):
+        return probabilities
+    masked = c.binary("eq", c.reduce("max", x, [dim], True), -math.inf, torch.bool)
+    return c.where(masked, c.full((1,) * x.rank, 0.0, probabilities.dtype), probabilities)
+
+
+def _has_finite_rows(c: Emitter, scores: SSAValue, dim: int) -> bool:
+    """Whether the scores are a product, alone or with known numbers added that have one above -inf in each row along dim (-1: the last dimension)."""
+    total = defining(scores, "ttir.add")
+    parts = (scores,) if total is None else total.operands
+    known = [c.stored.get(value) for value in parts if not _is_product(value)]
+    return len(known) < len(parts) and all(mask is not None and mask.dim() >= -dim and bool((mask > -math.inf).any(dim).all()) for mask in known)
+
+
+def _is_product(value: SSAValue) -> bool:
+    """Whether the values are those of a product, scaled or moved."""
+    while made_by(value, "product") is None:
+        factor, move = scaled(value), made_by(value, "move")
+        if factor is not None:
+            value = factor[0]
+        elif move is not None:
+            value = move.operands[0]
+        else:
+            return False
+    return True
 
 
 @rule("aten.softmax.int", "aten._softmax.default")
