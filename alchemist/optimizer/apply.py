@@ -108,13 +108,13 @@ def apply(placed: Placed) -> None:
 
 
 def _like_other_sums(step: Step, decision: Taken) -> int | None:
-    """The operand that a sum of images overwrites although three tensors fit, so that the blocks of all stages are one function: the first made of those
-    that end here and lie where the result does."""
+    """The operand that a sum of images overwrites although three tensors fit, so that the blocks of all stages are one function: the first operand
+    that ends here and lies where the result does, whichever was made first: a projection of what goes past a block makes no difference."""
     op, result = step.op, decision.choice.result
     if op.name != "ttnn.add" or not step.results or decision.choice.then is not None or result is None or result.buffer != "L1" or not may_overwrite(step):
         return None
     moved = {index for index, _ in decision.moves}
-    for index in step.last:
+    for index in sorted(step.last):
         if index not in moved and op.operands[index].type == layout_in(op.results[0], result).type_for(access.shape(op.results[0])):
             return index
     return None

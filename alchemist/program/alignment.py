@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -13,8 +13,8 @@ from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.constants import role_words
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, snake_case, unique
-from alchemist.program.still_moves import STAYS
-from alchemist.program.walk import bound_in, mapped, with_values
+from alchemist.program.still_moves import MOVE, STAYS
+from alchemist.program.walk import bound_by, bound_in, mapped, with_values
 
 MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
@@ -55,7 +55,7 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
         Mismatch: they differ in more than constants.
     """
     first = members[0]
-    aligner = _Aligner(first.name)
+    aligner = _Aligner(first.name, (one.name for one in first.parameters if one.kind == "tensor"))
     body = aligner.block([function.body for function in members])
     used = {parameter.name for parameter in first.parameters} | taken | RESERVED | bound_in(first.body)
     numbers, texts = aligner.names(used)
@@ -94,6 +94,31 @@ def _notes(notes: Sequence[str]) -> str:
     return text if all(different) and len(different) <= MAX_NOTES and len(text) <= MAX_NOTE else different[0]
 
 
+def with_shared_comments(bodies: Sequence[tuple[model.Statement, ...]]) -> list[tuple[model.Statement, ...]]:
+    """The statements without comments that stand before a statement in some of the bodies alone: they quote a caller, or explain what one form does."""
+    if len({tuple(one for one in body if isinstance(one, model.Comment)) for body in bodies}) == 1:
+        return list(bodies)
+    shared: dict[int, set[model.Statement]] = {}
+    out = []
+    for last in (False, True):  # first what all have in front of each statement, then the bodies
+        for index, body in enumerate(bodies):
+            place = 0
+            kept: list[model.Statement] = []
+            found: dict[int, set[model.Statement]] = {}
+            for one in body:
+                comment = isinstance(one, model.Comment)
+                place += not comment
+                if comment:
+                    found.setdefault(place, set()).add(one)
+                if not comment or one in shared.get(place, ()):
+                    kept.append(one)
+            if last:
+                out.append(tuple(kept))
+            else:
+                shared = found if not index else {key: told & found.get(key, set()) for key, told in shared.items()}
+    return out
+
+
 def varying(bodies: Sequence[tuple[model.Statement, ...]]) -> frozenset[str]:
     """Arguments with a number of the model that is not the same in all of them."""
     aligner = _Aligner()
@@ -124,11 +149,6 @@ def only_in(body: Sequence[model.Statement], other: Sequence[model.Statement]) -
     """The first op that `other` does not call, of any library: "roll"; "" for none."""
     ops = [[one.spec.target.rpartition(".")[2] for one in model.statements(tuple(side)) if isinstance(one, model.Call)] for side in (body, other)]
     return next((name for name in ops[0] if name not in ops[1]), "")
-
-
-def _branch_word(op: str) -> str:
-    """What the flag of a branch with this op is called."""
-    return "in_shards" if op == "to_memory_config" else f"with_{op}"
 
 
 CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout, model.Bundle)
@@ -171,7 +191,7 @@ class _Aligner:
     longer: integers, and constants, -> what they are called where another one has the name: with the function that they are for.
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str = "", tensors: Iterable[str] = ()) -> None:
         self._name = name
         self._callee = ""
         self._result = self._place = ""  # what the call's result is called by its weight, and with the module around
@@ -181,6 +201,10 @@ class _Aligner:
         self.uses: dict[_Numbers, list[str]] = {}
         self.constants: dict[tuple[model.Value, ...], list[str]] = {}
         self.final_channels: _Vector = ()  # those of the last convolution's result
+        self.given_channels: set[_Vector] = set()  # those of the function's own tensors
+        names = list(tensors)
+        self._given, self._input = frozenset(names), names[0] if names else ""
+        self._reads_given = False
 
     def names(self, used: set[str]) -> tuple[dict[_Numbers, str], dict[_Numbers, str]]:
         """(parameters, what stands for each number: a parameter, or an expression of parameters)."""
@@ -197,7 +221,7 @@ class _Aligner:
             text = self._half_kernel(vector, numbers) if pads else ""
             text = text or ("" if _KEPT & set(uses) else _expression(vector, {known: name for (known, _), name in numbers.items()}))
             if not text:
-                words = [*_words(uses, final=vector == self.final_channels), *self.longer.get(key, ())]
+                words = [*_words(uses, final=vector == self.final_channels, given=vector in self.given_channels), *self.longer.get(key, ())]
                 text = unique([identifier(name, "size") for name in words], lambda name: name not in taken)
                 taken.add(text)
                 numbers[key] = text
@@ -237,16 +261,23 @@ class _Aligner:
         """Parameters that are no integers, with their values."""
         found: dict[str, tuple[model.Value, ...]] = {}
         for values, uses in self.constants.items():
+            uses = sorted(uses, key=lambda use: use.startswith("input_"))  # of what is moved to where the result lies, too
             words = [identifier(use, "option") for use in dict.fromkeys((*uses, *self.longer_constants.get(values, ())))]
             found[unique(words, lambda name: name not in used and name not in found)] = values
         return found
 
     def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
+        bodies = with_shared_comments(bodies)
         if len({len(body) for body in bodies}) > 1:
             raise Mismatch
         return _filled_by_index([self.statement(row) for row in zip(*bodies, strict=True)])
 
     def statement(self, row: Sequence[model.Statement]) -> model.Statement:
+        made = self._statement(row)
+        self._given -= bound_by(row[0])
+        return made
+
+    def _statement(self, row: Sequence[model.Statement]) -> model.Statement:
         first = row[0]
         if isinstance(first, model.Call):
             return self.call([statement for statement in row if isinstance(statement, model.Call)], len(row))
@@ -275,7 +306,7 @@ class _Aligner:
             flags = [one.condition for one in branches if isinstance(one.condition, model.Literal)]
             if any(one.results != first.results or (one.condition != first.condition and len(flags) < len(row)) for one in branches):
                 raise Mismatch
-            condition = self.value(flags, _branch_word(only_in(first.body, first.otherwise))) if flags else first.condition
+            condition = self.value(flags, self._branch_word(first)) if flags else first.condition
             body, otherwise = self.block([one.body for one in branches]), self.block([one.otherwise for one in branches])
             return replace(first, condition=condition, body=body, otherwise=otherwise)
         if isinstance(first, model.NameLoop):
@@ -290,6 +321,14 @@ class _Aligner:
         if any(statement != first for statement in row):
             raise Mismatch
         return first
+
+    def _branch_word(self, branch: model.If) -> str:
+        """What the flag of a branch is called: by an op that only it has."""
+        op = only_in(branch.body, branch.otherwise)
+        sums = [one for one in branch.body if isinstance(one, model.Call) and one.spec.target.rpartition(".")[2].rstrip("_") == "add"]
+        if op.rstrip("_") == "add" and any(model.TensorRef(self._input) in (value for _, value in one.arguments) for one in sums):
+            return "with_residual"
+        return "in_shards" if op == "to_memory_config" else f"with_{op.rstrip('_')}"
 
     def _of_both_directions(self, loops: Sequence[model.Loop]) -> model.Loop:
         """A loop over a sequence from its beginning in some functions, from its end in others."""
@@ -313,6 +352,7 @@ class _Aligner:
         words = [snake_case(word) for word in role_words(first)]
         self._result, self._place = words[-1] if words else "", "_".join(words[-2:])
         self._made = next((name for name in first.results if isinstance(name, str)), "result")
+        self._reads_given = any(isinstance(value, model.TensorRef) and value.name in self._given for _, value in first.arguments)
         by_name = [{arg.name: value for arg, value in call.arguments} for call in row]
         arguments = []
         for arg in first.spec.args:
@@ -328,7 +368,8 @@ class _Aligner:
                 if value is None:
                     raise Mismatch
                 values.append(value)
-            arguments.append((arg, self.value(values, arg.name)))
+            moved = first.spec.name == MOVE and arg.name == "memory_config"
+            arguments.append((arg, self.value(values, f"input_{arg.name}" if moved else arg.name)))
         notes = [call.note for call in row]
         return replace(first, arguments=tuple(arguments), note=STAYS if STAYS in notes else _shared_note(notes))
 
@@ -362,6 +403,8 @@ class _Aligner:
                 self.longer.setdefault(key, []).append(f"{word}_{use}")
             if use == "out_channels":
                 self.final_channels = vector
+            if use == "in_channels" and self._reads_given:
+                self.given_channels.add(vector)
             return model.NumberRef(f"#{list(self.uses).index(key)}")
         values = [read[0] if isinstance(value, model.Unused) else value for value in values]
         if kind := kind_of(values):
@@ -426,10 +469,11 @@ def _expression(gapped: _Vector, parameters: Mapping[_Vector, str]) -> str:
         column = tuple(number for place in read if (number := parameter[place]) is not None)
         if len(column) == len(read):
             numbers.setdefault(column, name)
-    if len(set(vector)) < _EVIDENCE:
+    evidence = _EVIDENCE if None not in gapped else 2  # else the functions that do not read it would be given some number
+    if len(set(vector)) < evidence:
         return ""
     for known, name in numbers.items():
-        if len(set(known)) < _EVIDENCE or 0 in known or 0 in vector:
+        if len(set(known)) < evidence or 0 in known or 0 in vector:
             continue
         if all(one % two == 0 and one // two == vector[0] // known[0] for one, two in zip(vector, known, strict=True)):
             return f"{vector[0] // known[0]} * {name}"
@@ -470,11 +514,11 @@ def _element(use: str, index: int, last: int) -> str:
     return {"slice_start": "start", "slice_step": "step"}.get(use, use)
 
 
-def _words(uses: Sequence[str], *, final: bool) -> list[str]:
-    """Names for a number by the arguments it is given to, best first. final: it counts the result's channels."""
+def _words(uses: Sequence[str], *, final: bool, given: bool) -> list[str]:
+    """Names for a number by the arguments it is given to, best first. final: it counts the result's channels; given: those of what the function is given."""
     every = set(uses)
     if {"in_channels", "out_channels"} <= every:
-        if uses[0] == "in_channels":
+        if given or (final and next(use for use in uses if use in ("in_channels", "out_channels")) == "in_channels"):
             return ["channels" if final else "in_channels"]
         return ["out_channels" if final else "hidden_channels", "inner_channels"]
     if {"input_height", "input_width"} <= every:

@@ -65,9 +65,11 @@ class Renaming:
         self._others_bound.add(other)
 
     def block(self, body: Sequence[model.Statement], other: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
-        if len(body) != len(other):
+        """Comments are no difference: the body keeps its own."""
+        others = iter([one for one in other if not isinstance(one, model.Comment)])
+        if sum(not isinstance(one, model.Comment) for one in body) != sum(not isinstance(one, model.Comment) for one in other):
             raise Mismatch
-        return tuple(self.statement(one, two) for one, two in zip(body, other, strict=True))
+        return tuple(one if isinstance(one, model.Comment) else self.statement(one, next(others)) for one in body)
 
     def statement(self, one: model.Statement, two: model.Statement) -> model.Statement:
         if type(one) is not type(two):

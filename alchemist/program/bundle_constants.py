@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.ops.spec import Kind
 from alchemist.program import model
 from alchemist.program.function_names import path_words
-from alchemist.program.names import constant_case, unique
-from alchemist.program.walk import mapped
+from alchemist.program.names import constant_case, snake_case, unique
+from alchemist.program.walk import calls_of, mapped, text_of
 
 
 def bundles_in(function: model.Function) -> Iterator[tuple[model.Bundle, model.CallFunction]]:
-    """The named tuples that a function gives to others, each with the call."""
-    for call in (one for one in model.statements(function.body) if isinstance(one, model.CallFunction)):
+    """The named tuples that a function gives to others, each with the call, of a loop the first one."""
+    for call, numbers in calls_of(function.body, {}, turns=1):
         for argument in call.arguments:
             if isinstance(argument, model.NumberArgument) and isinstance(argument.value, model.Bundle):
-                yield argument.value, call
+                yield argument.value, _with_numbers(call, numbers)
+
+
+def _with_numbers(call: model.CallFunction, numbers: Mapping[str, int]) -> model.CallFunction:
+    def known(key: model.Key) -> model.Key:
+        return tuple(text_of((piece,), numbers) if isinstance(piece, model.Index) and piece.variable in numbers else piece for piece in key)
+
+    arguments = tuple(replace(one, key=known(one.key)) if isinstance(one, model.ScopeArgument) else one for one in call.arguments)
+    return replace(call, arguments=arguments)
 
 
 def name_bundles(functions: Sequence[model.Function], taken: set[str]) -> tuple[tuple[model.Function, ...], tuple[model.Constant, ...]]:
     """The functions with constants instead of named tuples, and these, inner ones first. taken: names that they must not have."""
     places: dict[model.Bundle, tuple[model.CallFunction, str]] = {}
+    lists: dict[model.Bundle, set[str]] = {}
     for function in functions:
         for bundle, call in bundles_in(function):
-            places.setdefault(bundle, (call, function.scopes[0] if len(function.scopes) == 1 else ""))
+            place = places.setdefault(bundle, (call, function.scopes[0] if len(function.scopes) == 1 else ""))
+            words = _counted(call, place[1])
+            lists.setdefault(bundle, set()).add(words[0].rstrip("0123456789") if words else "")
     names: dict[model.Bundle, str] = {}
+    several = len({bundle.type_ for bundle in places}) > 1
     for bundle, (call, scope) in sorted(places.items(), key=lambda place: len(place[1][0].function)):  # the class's plain function has the plain names
-        names[bundle] = unique(_candidates(call, scope), lambda name: name not in taken)
+        choices = _candidates(bundle, call, scope, shared=len(lists[bundle]) > 1, several=several)
+        names[bundle] = unique(choices, lambda name: name not in taken)
         taken.add(names[bundle])
 
     def argument(one: model.Argument) -> model.Argument:
@@ -43,14 +57,29 @@ def name_bundles(functions: Sequence[model.Function], taken: set[str]) -> tuple[
     return changed, tuple(model.Constant(names[bundle], bundle, Kind.PROGRAM_CONFIG) for bundle in places)
 
 
-def _candidates(call: model.CallFunction, scope: str) -> list[str]:
-    """Names for a call's configs, the best first. scope: of the caller."""
+def _words(call: model.CallFunction, scope: str) -> list[str]:
+    """Modules of the caller, whose scope it is, and of the call."""
     keys = [part.key for part in call.arguments if isinstance(part, model.ScopeArgument)]
     words = [word for word in path_words(scope) if word.isidentifier()]
-    words += [word for key in keys for word in path_words("".join(piece for piece in key if isinstance(piece, str)))]
-    counted = [word for word in words if word[-1:].isdigit()]
-    part = call.function.rpartition("_")[2]
-    names = [*counted[:1], *(f"{word}_{part}" for word in counted[:1]), "_".join(words), f"{call.function}_{'_'.join(words)}", f"{call.function}_configs"]
+    return words + [word for key in keys for word in path_words("".join(piece for piece in key if isinstance(piece, str)))]
+
+
+def _counted(call: model.CallFunction, scope: str) -> list[str]:
+    return [word for word in _words(call, scope) if re.search(r"_\d+$", word)]
+
+
+def _candidates(bundle: model.Bundle, call: model.CallFunction, scope: str, *, shared: bool, several: bool) -> list[str]:
+    """Names for a call's configs, the best first.
+
+    scope: of the caller. shared: modules of several lists have these configs. several: the program has named tuples of several types.
+    """
+    words, counted = _words(call, scope), [] if shared else _counted(call, scope)
+    if shared:
+        words = []
+    part = "_".join(snake_case(bundle.type_.removesuffix("Configs")).split("_")[1:])
+    part = re.sub(r"(^|_)[a-z]+_?\d+(_?(and|to)_?\d+)*$", "", part)
+    own = [f"{word}_{part}" if part and part not in word else word for word in counted[:1]]
+    names = [*(own if several else counted[:1]), *own, "_".join(words), f"{call.function}_{'_'.join(words)}", f"{call.function}_configs"]
     return [constant_case(name) for name in names if name]
 
 

@@ -6,6 +6,7 @@ called after the modules whose weights are read with them: `layer_0_matmul`, `sh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,9 +30,9 @@ _WHAT = {
 
 
 def bundled(made: Aligned) -> Aligned:
-    """The function with one parameter for all its new constants that are no integers, if these are many."""
+    """The function with one parameter for all its new configs, if these are many."""
     function = made.function
-    fields = [parameter for parameter in function.parameters if parameter.name in made.added and parameter.kind != "number"]
+    fields = [parameter for parameter in function.parameters if parameter.name in made.added and parameter.kind not in ("number", "bool")]
     others = [parameter for parameter in function.parameters if parameter not in fields]
     taken = {parameter.name for parameter in others} | bound_in(function.body)
     if len(fields) <= MAX_CONSTANTS or PARAMETER in taken:
@@ -67,7 +68,7 @@ def _names(body: Sequence[model.Statement], fields: Sequence[model.Parameter]) -
         known = sites.get(one.name, {})
         what = next(iter(known.values()), one.name) if len(known) < 2 else _WHAT.get(model.plain_kind(one.kind), one.name)
         parts = ["_and_".join(short[words] for words in known), "_and_".join("_".join(words) for words in known)]
-        told = [f"{text}_{what}" for text in parts if text]
+        told = [f"{text}_{'config' if text.startswith(f'{what}_') else what}" for text in parts if text]
         found[one.name] = unique([identifier(name, "config") for name in (*told, one.name)], lambda name: name not in found.values())
     return found
 
@@ -94,13 +95,17 @@ def _uses(body: Sequence[model.Statement]) -> Iterator[tuple[tuple[str, ...], st
         elif isinstance(one, model.CallFunction):
             words = tuple(word for part in one.arguments if isinstance(part, model.ScopeArgument) for word in path_words(_text(part.key))) or (one.function,)
             given = (part for part in one.arguments if isinstance(part, model.NumberArgument))
-            yield from ((words, "", part.name, part.value.name) for part in given if isinstance(part.value, model.ParameterRef))
+            for part in given:
+                if isinstance(part.value, model.ParameterRef):
+                    yield words, "input_" if part.name.startswith("input_") else "", part.name, part.value.name
 
 
 def _words(call: model.Call) -> tuple[str, ...]:
     """The modules of the call's weight, else its result."""
     keys = [_text(value.key) for _, value in call.arguments if isinstance(value, model.WeightRef)]
     words = path_words(keys[0].rpartition(".")[0]) if keys else []
+    kind = call.spec.target.rpartition(".")[2].removesuffix("2d")  # of an element of a Sequential: `conv_0`
+    words = [word.replace("item", kind, 1) if re.fullmatch(r"item_\d+", word) else word for word in words]
     return tuple(words) or tuple(result for result in call.results if isinstance(result, str)) or ("result",)
 
 

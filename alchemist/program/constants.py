@@ -46,6 +46,9 @@ _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 _ROLES = {"SDPA": "ATTENTION", "LayerNorm": "NORM", "Softmax": "SOFTMAX"}
 """What the program configs of a class are for, by how its name begins; all others are of products."""
 
+_CONVOLUTIONS = ("conv", "conv2d", "convolution")
+"""Modules whose names say what they are: the module around them says what they are for."""
+
 Owner = tuple[str, ...]
 """Whose product a program config is for: the class of the function and the modules around the weight. () for other values."""
 Place = tuple[str, model.Value, Kind, tuple[str, ...], str, Owner]
@@ -327,6 +330,7 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
         return "NORM", Kind.PROGRAM_CONFIG
     if isinstance(value, model.Record) and value.class_name.startswith("ttnn.Matmul"):
         word = name.removesuffix("_matmul") if name.endswith("_matmul") else function
+        word = function if word in _CONVOLUTIONS else word
         return "_".join([constant_case(word), *(field.op for _, field in value.fields if isinstance(field, model.Unary)), "MATMUL"]), Kind.PROGRAM_CONFIG
     if isinstance(value, model.Record) and "ComputeKernelConfig" in value.class_name:
         return _compute_name(value), Kind.COMPUTE_CONFIG
@@ -346,7 +350,9 @@ def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -
     words = [constant_case(word) for word in path_words("".join(piece for piece in keys[0] if isinstance(piece, str)))] if keys else []
     begin = f"{constant_case(call.function)}_"
     own = f"{words[-1]}_{base.removeprefix(begin)}" if words and base.startswith(begin) else ""
-    return (*([own, f"{constant_case(caller.name)}_{own}"] if own else ()), *(f"{word}_{base}" for word in words if word[-1:].isdigit()))
+    counted = [word for word in words if word[-1:].isdigit()]
+    places = dict.fromkeys("_".join(counted[:count]) for count in (1, len(counted))) if counted else ()
+    return (*([own, f"{constant_case(caller.name)}_{own}"] if own else ()), *(f"{place}_{base}" for place in places))
 
 
 def _role(call: model.Call, class_name: str) -> str:
@@ -366,14 +372,21 @@ def role_words(call: model.Call) -> list[str]:
     """What a call is for, the last word first of all: the modules of its weight, else its result."""
     if JOINED_HEADS in call.results:
         return [JOINED_HEADS]
+    numbered = path_words(".".join(_key_parts(call)[:-1]))
+    if len(numbered) > 1 and numbered[-1] in _CONVOLUTIONS:
+        return numbered[:-1]
     return _module_path(call) or [result for result in call.results if isinstance(result, str)]
 
 
 def _module_path(call: model.Call) -> list[str]:
     """Modules, from the function's own, whose weight the call reads."""
+    return [word for word in _key_parts(call) if word and not word.isdigit()][:-1]
+
+
+def _key_parts(call: model.Call) -> list[str]:
+    """Of the name of the first weight that the call reads."""
     keys = [value.key for _, value in call.arguments if isinstance(value, model.WeightRef)]
-    words = [piece for piece in keys[0] if isinstance(piece, str)] if keys else []
-    return [word for word in "".join(words).split(".") if word and not word.isdigit()][:-1]
+    return "".join(piece for piece in keys[0] if isinstance(piece, str)).split(".") if keys else []
 
 
 def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, function: model.Function) -> tuple[str, ...]:
@@ -384,7 +397,7 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
         return _special_names(base, value)
     if kind is not Kind.PROGRAM_CONFIG:
         return ()
-    path = _module_path(call)
+    path = role_words(call) if _module_path(call) else []
     name, where = function.name, function.name.removeprefix(snake_case(function.module)).strip("_")
     counted = where.isdigit() or (not function.module and name.rpartition("_")[2].isdigit())  # `lstm_cell_2`
     names = [f"{constant_case(where)}_{base}"] if where[-1:].isdigit() and not counted else []  # the function of `stage_1`

@@ -77,9 +77,11 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         if len(set(extras.values())) > 1:
             _divide(group, extras, deepest)
             return
-        ends = {index: _end(rows, group, index) for index in group}
-        if len(set(ends.values())) > 1:
-            _divide(group, ends, deepest)
+        elements = {index: _own_elements(rows[index]) for index in group}
+        general = [index for index in group if len({_number(path) for path in rows[index]}) > 1]
+        elements |= {index: "" for index in general} if len(general) == 1 else {}
+        if len(set(elements.values())) > 1:
+            _divide(group, elements, deepest)
 
     def _divide(group: list[int], words: Mapping[int, str], place: int, *, kept: bool = False) -> None:
         classes: dict[Hashable, list[int]] = {}
@@ -189,15 +191,14 @@ def _extra(parts: Sequence[set[str]], group: Sequence[int], index: int) -> str:
     return snake_case(next(iter(more))) if len(more) == 1 else ""
 
 
-def _end(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], index: int) -> str:
-    """`first` or `last` for the one that stands for that element of the list alone."""
-    numbers = {member: sorted({_number(path) for path in rows[member]}) for member in group}
-    every = sorted(number for found in numbers.values() for number in found)
-    if not every or every[0] < 0 or len(every) != len(set(every)):
+def _own_elements(paths: Sequence[Sequence[str]]) -> str:
+    """`layer_2`, `layer_3_and_4`, of many the first one; "" where these are no elements of one list."""
+    words = {_NUMBERED.sub("", path[-1]) for path in paths if path}
+    numbers = sorted({_number(path) for path in paths})
+    if len(words) != 1 or not numbers or numbers[0] < 0:
         return ""
-    if numbers[index] == every[:1]:
-        return "first"
-    return "last" if numbers[index] == every[-1:] else ""
+    name = words.pop()
+    return (_elements(name, numbers) if len(numbers) > 1 else "") or f"{name}_{numbers[0]}"
 
 
 def _number(path: Sequence[str]) -> int:

@@ -18,7 +18,9 @@ from alchemist.program.bundles import bundled
 from alchemist.program.edges import Edges, around, without_edges
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.names import unique
+from alchemist.program.optional_parts import with_optional_part
 from alchemist.program.still_moves import with_equal_moves
+from alchemist.program.unrolled import with_unrolled_loops
 from alchemist.program.variants import Places, joined
 from alchemist.program.walk import calls_in, mapped
 
@@ -101,8 +103,16 @@ def _with_branches(
     def joins(told_by: Places | None) -> _Way:
         return lambda one, two: None if (together := joined(one, two, told_by)) is None else (together, "", Edges())
 
-    found = _in_pairs(clusters, taken, edges, joins(places), lambda one, two: _without_edges(one, two, once))
-    return _in_pairs(found, taken, edges, joins(None))
+    def takes_part(told_by: Places | None) -> _Way:
+        def way(one: list[model.Function], two: list[model.Function]) -> _Pair | None:
+            if (found := with_optional_part(one, two, told_by)) is not None:
+                return [*found[0], *found[1]], "", Edges()
+            return None if (found := with_optional_part(two, one, told_by)) is None else ([*found[1], *found[0]], "", Edges())
+
+        return way
+
+    found = _in_pairs(clusters, taken, edges, joins(places), takes_part(places), lambda one, two: _without_edges(one, two, once))
+    return _in_pairs(found, taken, edges, joins(None), takes_part(None))
 
 
 _Pair = tuple[list[model.Function], str, Edges]
@@ -151,7 +161,9 @@ def _gains(together: Sequence[model.Function], parts: Sequence[Sequence[model.Fu
     except Mismatch:
         return False
     before = lines_of_functions([align(part, taken).function for part in parts])
-    return made.is_readable() and before - lines_of_functions([made.function]) - len(together) >= MIN_GAIN
+    fields = sum(not parameter.kind.endswith(("number", "bool")) for parameter in made.function.parameters if parameter.name in made.added)
+    bundles = min(map(len, parts)) * (fields + 2) if fields > MAX_CONSTANTS else 0
+    return made.is_readable(MAX_FIELDS) and before - lines_of_functions([made.function]) - bundles - len(together) >= MIN_GAIN
 
 
 def _filled(function: model.Function) -> model.Function:
@@ -299,10 +311,14 @@ def _with_equal_moves(functions: Sequence[model.Function], taken: set[str]) -> l
     """The groups, where moves that some functions do not need are no difference. Those of a group have the moves that one of it needs."""
     out: list[list[model.Function]] = []
     original = {function.name: function for function in functions}
-    for cluster in _clusters(functions, taken, MAX_FIELDS, with_equal_moves(functions)):
+    for cluster in _clusters(functions, taken, MAX_FIELDS, _forms(functions)):
         members = [original[function.name] for function in cluster]
-        out += _clusters(members, taken, MAX_FIELDS, with_equal_moves(members))
+        out += _clusters(members, taken, MAX_FIELDS, _forms(members))
     return out
+
+
+def _forms(functions: Sequence[model.Function]) -> list[model.Function]:
+    return with_equal_moves(with_unrolled_loops(functions))
 
 
 def _shape(function: model.Function) -> Hashable:
@@ -315,7 +331,7 @@ def _shape(function: model.Function) -> Hashable:
             case model.CallFunction():
                 parts.append((one.function, len(one.arguments), _targets(one), one.returned))
             case model.Comment():
-                parts.append(one.text)
+                pass
             case _:
                 parts.append(type(one).__name__)
     kinds = tuple(parameter.kind if parameter.kind == "tensor" else parameter for parameter in function.parameters)

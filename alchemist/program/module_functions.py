@@ -43,7 +43,11 @@ _KINDS = {
     "ttnn.rms_norm": _Kind("rms_norm", "RMS norm of {}, with a module's weights.", 1),
     "ttnn.linear": _Kind("linear", "A module's linear layer of {}.", 1),
     "ttnn.conv2d": _Kind("conv2d", "A module's convolution of {}.", 4),
+    "ttnn.conv_transpose2d": _Kind("conv_transpose2d", "A module's transposed convolution of {}.", 5),
+    "ttnn.max_pool2d": _Kind("max_pool2d", "Max pooling of {}.", 4),
+    "ttnn.avg_pool2d": _Kind("avg_pool2d", "Average pooling of {}.", 4),
 }
+_WEIGHTLESS = ("ttnn.max_pool2d", "ttnn.avg_pool2d")
 _SAID = {"dtype": "dtype", "activation": "text"}
 """Constants that must be seen where the function is called, and their kinds."""
 _TENSORS = {"input_tensor": _X, "input_tensor_a": _X, "residual_input_tensor": _RESIDUAL}
@@ -73,7 +77,10 @@ class _Cluster:
         return [model.NumberArgument(word, values[index]) for word, values in self.aligned.added.items()]
 
     def gain(self) -> int:
-        after = sum(lines_of([_called(member, member.function.name, self.constants(index))]) for index, member in enumerate(self.members))
+        usual = {word: max(values, key=values.count) for word, values in self.aligned.added.items()}  # the default, which calls leave out
+        rows = [self.constants(index) for index in range(len(self.members))]
+        named = [[one for one in row if constant_kind(one.value) == "number" or one.value != usual[one.name]] for row in rows]
+        after = sum(lines_of([_called(member, member.function.name, said)]) for member, said in zip(self.members, named, strict=True))
         return sum(lines_of([member.call]) for member in self.members) - after - lines_of(self.aligned.function.body) - 4
 
 
@@ -96,9 +103,10 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
         telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
         plain = first.function.name
         telling += [f"{word}_{plain}" for word in _inner_modules(first.function) if not plain.startswith(word)]
-        telling += [*_in_memory(first), *_with_kernel(first)]
+        in_memory = _in_memory(first)
+        telling += [*(word for word in in_memory if "sharded" in word), *_with_kernel(first)]
         variables = [f"apply_{plain}"] if plain in taken and plain not in called else []  # a variable has the name, no other function
-        name = unique([plain, *telling, *variables], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
+        name = unique([plain, *telling, *variables, *in_memory], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
         called.add(name)
         made.append(replace(cluster.aligned.function, name=name))
@@ -122,9 +130,10 @@ def _inner_modules(function: model.Function) -> list[str]:
 
 
 def _in_memory(candidate: _Candidate) -> list[str]:
-    """`width_sharded_rms_norm`."""
-    memories = [value.memory for arg, value in candidate.call.arguments if arg.name == "memory_config" and isinstance(value, model.MemoryConfig)]
-    return [f"{memory}_{candidate.function.name}" for memory in memories if memory != "interleaved"]
+    """`width_sharded_rms_norm`, `linear_in_dram`."""
+    name = candidate.function.name
+    memories = [value for arg, value in candidate.call.arguments if arg.name == "memory_config" and isinstance(value, model.MemoryConfig)]
+    return [f"{name}_in_{one.buffer}" if one.memory == "interleaved" else f"{one.memory}_{name}" for one in memories]
 
 
 def _with_kernel(candidate: _Candidate) -> list[str]:
@@ -136,7 +145,8 @@ def _with_kernel(candidate: _Candidate) -> list[str]:
 
 def _called(candidate: _Candidate, name: str, constants: Sequence[model.NumberArgument]) -> model.CallFunction:
     call = candidate.call
-    arguments = (*candidate.tensors, model.ScopeArgument("weights", candidate.module), *candidate.said, *constants)
+    scopes = (model.ScopeArgument("weights", candidate.module),) if any(one.kind == "weights" for one in candidate.function.parameters) else ()
+    arguments = (*candidate.tensors, *scopes, *candidate.said, *constants)
     return model.CallFunction(name, arguments, call.results, call.note, call.returned)
 
 
@@ -163,7 +173,8 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
     keys = [key for key, _ in cut] if part is not None else [value.key for _, value in statement.arguments if isinstance(value, model.WeightRef)]
     if any(one.stored or one.collection != "weights" for _, one in statement.arguments if isinstance(one, model.WeightRef)):
         return None
-    module = _module(keys)
+    weightless = statement.spec.target in _WEIGHTLESS and not keys
+    module = () if weightless else _module(keys)
     if module is None or len(statement.results) + statement.returned != 1 or not all(isinstance(result, str) for result in statement.results):
         return None
     tensors: list[model.Value] = []
@@ -181,10 +192,10 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
             inner = model.TensorRef(parameter.name)
         elif isinstance(value, model.WeightRef):
             inner = replace(value, key=_behind(value.key, module) if part is None else (*_behind(_without_part(value.key)[0], module), model.Index(PART)))
-        elif arg.name in _SAID and constant_kind(value) == _SAID[arg.name]:
+        elif arg.name in _SAID and not weightless and constant_kind(value) == _SAID[arg.name]:
             said.append(model.NumberArgument(arg.name, value))
             inner = model.ParameterRef(arg.name)
-        elif arg.name in _SAID or isinstance(value, model.NumberRef | model.ParameterRef) or _has_numbers(value):
+        elif (arg.name in _SAID and not weightless) or isinstance(value, model.NumberRef | model.ParameterRef) or _has_numbers(value):
             return None
         arguments.append((arg, inner))
     if not tensors:
@@ -197,7 +208,8 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
     if part is not None:
         name, doc = f"{name}_{PART}", f"A part of {doc[0].lower()}{doc[1:]}"
     constants = (model.Parameter(one.name, _SAID.get(one.name, "number")) for one in said)
-    function = model.Function(name, (*parameters, model.Parameter("weights", "weights"), *constants), body, 1, doc)
+    collections = () if weightless else (model.Parameter("weights", "weights"),)
+    function = model.Function(name, (*parameters, *collections, *constants), body, 1, doc)
     alike = (statement.spec.name, name, tuple((arg.name, type(value)) for arg, value in statement.arguments))
     return _Candidate(function, tuple(tensors), module, alike, statement, tuple(said))
 

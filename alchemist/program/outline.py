@@ -59,7 +59,7 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
         expanded.add(definition.name)
         calls = [(call, loops) for item in definition.items for call, loops in _calls(item)]
         made = list(dict.fromkeys(row(call, loops, definition, depth) for call, loops in calls))
-        functions = {call.function.name: call.function for call, _ in calls}
+        functions = {call.function.name: call.function for call, _ in reversed(calls)}  # of several forms with one name the first one
         alike = {name: [row for row in made if row.function == name] for name in functions}
         if len(made) > MANY:
             made = [_together(alike[first.function]) for first in made if first is alike[first.function][0]]

@@ -41,7 +41,7 @@ def with_equal_moves(functions: Sequence[model.Function]) -> list[model.Function
     for index, function in enumerate(functions):
         if function.module:
             kinds = tuple(parameter.kind for parameter in function.parameters)
-            groups.setdefault((function.module, kinds, function.returns, _skeleton(function.body)), []).append(index)
+            groups.setdefault((function.module, kinds, function.returns, skeleton(function.body)), []).append(index)
     for group in groups.values():
         found = {index: _moves(functions[index].body) for index in group}
         wanted = sorted(
@@ -54,18 +54,19 @@ def with_equal_moves(functions: Sequence[model.Function]) -> list[model.Function
     return out
 
 
-def _is_move(one: model.Statement) -> bool:
+def is_move(one: model.Statement) -> bool:
     return isinstance(one, model.Call) and one.spec.name == MOVE and not one.returned
 
 
 def _steps(body: Sequence[model.Statement]) -> list[int]:
     """Places of the statements that compute."""
     return [
-        place for place, one in enumerate(body) if isinstance(one, model.Call | model.CallFunction | model.Loop | model.If | model.Return) and not _is_move(one)
+        place for place, one in enumerate(body) if isinstance(one, model.Call | model.CallFunction | model.Loop | model.If | model.Return) and not is_move(one)
     ]
 
 
-def _skeleton(body: Sequence[model.Statement]) -> Hashable:
+def skeleton(body: Sequence[model.Statement]) -> Hashable:
+    """Equal for statements that compute the same way, wherever their tensors lie."""
     return tuple(code_of(body[place]) for place in _steps(body))
 
 
@@ -84,7 +85,7 @@ def _moves(body: Sequence[model.Statement]) -> set[_Move] | None:
     found: set[_Move] = set()
     steps = _steps(body)
     for place, one in enumerate(body):
-        if not _is_move(one):
+        if not is_move(one):
             continue
         assert isinstance(one, model.Call)
         (result,), (given, *_) = one.results, _names(one)
@@ -135,7 +136,7 @@ def _with_moves(function: model.Function, missing: Sequence[_Move]) -> model.Fun
         target = next(arg for arg in spec.args if arg.name == "memory_config")
         later = set(_names(reader)[move.place + 1 :])  # moves stand in the order of the arguments
         notes = move.notes
-        while place and ((_is_move(body[place - 1]) and bound_by(body[place - 1]) <= later) or (notes and isinstance(body[place - 1], model.Comment))):
+        while place and ((is_move(body[place - 1]) and bound_by(body[place - 1]) <= later) or (notes and isinstance(body[place - 1], model.Comment))):
             place -= 1
             notes -= isinstance(body[place], model.Comment)
         body.insert(place, model.Call(spec, ((spec.args[0], model.TensorRef(name)), (target, memory)), (result,), STAYS))

@@ -59,7 +59,7 @@ def joined(one: Sequence[model.Function], two: Sequence[model.Function], places:
     The functions of a group differ in constants alone. What only the other group's part reads is unused.
     """
     first, second = one[0], two[0]
-    if first.module != second.module or not first.module or first.returns != second.returns or not (_is_plain(first) and _is_plain(second)):
+    if first.module != second.module or not first.module or first.returns != second.returns or not (is_plain(first) and is_plain(second)):
         return None
     bodies = [_paragraphs(function.body) for function in (first, second)]
     end, start = (len(common_prefix([[_code(paragraph) for paragraph in body[::step]] for body in bodies])) for step in (-1, 1))
@@ -67,6 +67,8 @@ def joined(one: Sequence[model.Function], two: Sequence[model.Function], places:
         return None
     parts = [_Parts.of(function, start, end) for function in (first, second)]
     if any(isinstance(statement, model.If) for part in parts for statement in model.statements(part.middle)):
+        return None
+    if min(lines_of(part.middle) for part in parts) > lines_of((*parts[0].before, *parts[0].behind)):  # two functions that share less than they differ in
         return None
     if not all(any(isinstance(statement, model.Call | model.CallFunction) for statement in part.middle) for part in parts):
         return None
@@ -96,7 +98,7 @@ def joined(one: Sequence[model.Function], two: Sequence[model.Function], places:
     return made
 
 
-def _is_plain(function: model.Function) -> bool:
+def is_plain(function: model.Function) -> bool:
     kinds = [parameter.kind for parameter in function.parameters]
     return kinds.count("weights") == 1 and set(kinds) == {"tensor", "weights"}
 
@@ -144,13 +146,13 @@ def _telling(one: Sequence[model.Function], two: Sequence[model.Function], parts
     """(a weight that the modules of one group have, whether it is the second group); "" for none."""
     sides = [(one, two, parts[0], False), (two, one, parts[1], True)]
     for own, others, part, swapped in sorted(sides, key=lambda side: lines_of(side[2].middle)):  # the shorter one stands first
-        for key in _weights(part.middle):
+        for key in weights_in(part.middle):
             if places.tells_apart(key, own, others):
                 return key, swapped
     return "", False
 
 
-def _weights(body: Sequence[model.Statement]) -> list[str]:
+def weights_in(body: Sequence[model.Statement]) -> list[str]:
     """Names of weights that the statements read, within the function's scope."""
     keys = [value.key for value in read_by(body) if isinstance(value, model.WeightRef) and value.collection == "weights"]
     return [key[0] for key in keys if len(key) == 1 and isinstance(key[0], str)]

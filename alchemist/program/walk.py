@@ -23,8 +23,8 @@ def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], 
     return tuple(change(inside(statement)) for statement in body)
 
 
-def calls_of(body: Iterable[model.Statement], numbers: Mapping[str, int]) -> Iterator[tuple[model.CallFunction, Mapping[str, int]]]:
-    """Calls of functions as they run, those in a loop once for each iteration, with the numbers of the loops around them.
+def calls_of(body: Iterable[model.Statement], numbers: Mapping[str, int], turns: int | None = None) -> Iterator[tuple[model.CallFunction, Mapping[str, int]]]:
+    """Calls of functions as they run, those in a loop once for each iteration, with the numbers of the loops around them. turns: of a loop, at most.
 
     A loop whose numbers are not known is gone through once; its variable has no number then.
     """
@@ -33,12 +33,12 @@ def calls_of(body: Iterable[model.Statement], numbers: Mapping[str, int]) -> Ite
             case model.CallFunction():
                 yield one, numbers
             case model.Loop(variable, start, model.Literal(int(stop)), step):
-                for number in range(start, stop, step):
-                    yield from calls_of(one.body, {**numbers, variable: number})
+                for number in range(start, stop, step)[:turns]:
+                    yield from calls_of(one.body, {**numbers, variable: number}, turns)
             case model.Loop() | model.NameLoop() | model.RowLoop():
-                yield from calls_of(one.body, {})
+                yield from calls_of(one.body, {}, turns)
             case model.If():
-                yield from calls_of((*one.body, *one.otherwise), numbers)
+                yield from calls_of((*one.body, *one.otherwise), numbers, turns)
 
 
 def text_of(key: model.Key, numbers: Mapping[str, int]) -> str:

@@ -79,6 +79,60 @@ def test_a_flag_where_no_weight_tells_the_parts_apart() -> None:
     assert flags == [model.NumberArgument("with_relu", model.Literal(value)) for value in (False, True)]
 
 
+OPS = [f"y = {op} y" for op in ("exp", "relu", "abs", "neg", "sin", "cos", "tanh", "sqrt", "rsqrt", "log", "gelu", "silu")]
+
+
+def test_a_part_that_only_one_form_has() -> None:
+    """A projection of what goes past a block: without it, the block's input goes past."""
+    block = ["y = add x .same", *OPS]
+    made = merged([*block, "", "# shortcut", "z = add x .w", "", "# sum", "return add y z"], [*block, "", "# sum", "return add y x"])
+    assert [one.name for one in made.functions] == ["one", "net"]
+    kept = made.functions[0].body
+    branch = next(place for place, one in enumerate(kept) if isinstance(one, model.If))
+    assert kept[branch - 2 : branch + 1] == (
+        model.Comment("shortcut"),
+        model.Assign("z", model.TensorRef("x")),
+        model.If(model.HasWeight(("w",)), (call("z = add x .w"),), (), ("z",)),
+    )
+    assert kept[-1] == call("return add y z")
+
+
+def test_a_sum_at_the_end_of_one_form() -> None:
+    """A block that adds its input and one that does not, which gives its tensors other names and the caller's line as its comment."""
+    own, other = ["# mine", "y = add x .same", *OPS], ["# theirs", *(line.replace("y", "x") for line in ("y = add x .same", *OPS))]
+    made = merged([*own, "", "# sum", "return add x y"], [*other[:-1], "return silu x"])
+    assert [one.name for one in made.functions] == ["one", "net"]
+    first, net = made.functions
+    assert first.body[-2:] == (model.If(model.ParameterRef("with_residual"), (call("y = add x y"),), (), ("y",)), model.Return((model.TensorRef("y"),)))
+    assert not any(isinstance(one, model.Comment) and one.text in ("mine", "theirs") for one in first.body)
+    flags = [one.arguments[-1] for one in net.body if isinstance(one, model.CallFunction)]
+    assert flags == [model.NumberArgument("with_residual", model.Literal(value)) for value in (True, False)]
+
+
+def test_a_form_keeps_no_tensor_that_only_the_others_part_reads() -> None:
+    block = ["t = add x .same", "y = exp t", *OPS]
+    made = merged([*block, "", "y = add y t", "return abs y"], [*block[:2], "del t", *OPS, "", "return abs y"])
+    assert [one.name for one in made.functions] == ["one", "two", "net"]
+
+
+def test_a_loop_of_two_turns_that_another_form_has_written_out() -> None:
+    def weight(number: int) -> model.Statement:
+        return call(f"y = add {'y' if number else 'x'} .{number}.w")
+
+    steps = (weight(0), *(call(line) for line in OPS), weight(1), *(call(line) for line in OPS[:-1]), call("return silu y"))
+    turn = tuple(call(line) for line in ("x = add x .w", *(one.replace("y", "x") for one in OPS)))
+    added = turn[0]
+    assert isinstance(added, model.Call)
+    key = (model.Index("i"), ".w")
+    inner = replace(added, arguments=tuple((arg, model.WeightRef(key) if isinstance(value, model.WeightRef) else value) for arg, value in added.arguments))
+    loop = model.Loop("i", 0, model.Literal(2), 1, (inner, *turn[1:]))
+    plain = replace(function("one", []), body=steps)
+    rolled = replace(function("two", []), body=(loop, model.Blank(), model.Return((model.TensorRef("x"),))))
+    functions = [plain, rolled, entry(one="a", two="b")]
+    made = merge_functions(functions, set(), None, places_of(functions, frozenset()))
+    assert [one.name for one in made.functions] == ["one", "net"]
+
+
 @pytest.mark.parametrize(
     ("one", "two", "names"),
     [
