@@ -7,15 +7,13 @@ that the forward pass and the const-eval functions, Python and C++ are treated a
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
 from alchemist.program.alignment import CONSTANTS, MAX_CONSTANTS, MAX_FIELDS, OPTIONAL, Aligned, align, kind_of
 from alchemist.program.alpha_renaming import Mismatch, renamed_like
 from alchemist.program.bundles import bundled
-from alchemist.program.edges import Edges, around, without_edges
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.names import unique
 from alchemist.program.optional_parts import with_optional_part
@@ -40,11 +38,10 @@ class Merged:
 
 @dataclass(slots=True)
 class _Call:
-    """What a call of a former function has become. edges: what its caller does now."""
+    """What a call of a former function has become."""
 
     function: str
     numbers: tuple[model.NumberArgument, ...]
-    edges: Edges = field(default_factory=Edges)
 
 
 def merge_functions(functions: Sequence[model.Function], taken: set[str], bases: Mapping[str, str] | None = None, places: Places | None = None) -> Merged:
@@ -61,9 +58,8 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
     for depth in range(max(depths.values(), default=-1) + 1):
         level = [_recall(function, calls) for function in others if depths[function.name] == depth]
         clusters = _clusters(level, taken, MAX_CONSTANTS) if places is None else _with_equal_moves(level, taken)
-        edges: dict[str, Edges] = {}
         if places is not None:
-            clusters = _with_branches(clusters, places, taken, edges, _called_once(others, entry))
+            clusters = _with_branches(clusters, places, taken)
         for members in clusters:
             first = members[0]
             if len(members) == 1:
@@ -73,7 +69,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
             final[first.name] = made.function
             for index, member in enumerate(members):
                 numbers = tuple(model.NumberArgument(name, values[index]) for name, values in made.added.items())
-                calls[member.name] = _Call(first.name, numbers, edges.get(member.name, Edges()))
+                calls[member.name] = _Call(first.name, numbers)
     kept = _callees_first([_filled(function) for function in (*final.values(), _recall(entry, calls)) if function is not None])
     names = [function.name for function in kept]
     general = _of_their_class(names, {call.function for call in calls.values()}, bases or {})
@@ -83,76 +79,30 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
     return Merged([renamed_function(function, counted) for function in kept], counted | renamed)
 
 
-def _called_once(others: Sequence[model.Function], entry: model.Function) -> frozenset[str]:
-    """Functions with one call in the program's text, outside of loops."""
-    counts: Counter[str] = Counter()
-    for function in (*others, entry):
-        counts.update(call.function for call in calls_in(function.body))
-    straight = {one.function for function in (*others, entry) for one in function.body if isinstance(one, model.CallFunction)}
-    return frozenset(name for name in straight if counts[name] == 1)
+def _with_branches(clusters: Sequence[list[model.Function]], places: Places, taken: set[str]) -> list[list[model.Function]]:
+    """The groups; those of a class that differ in one part, which the names of their weights or else a flag tell apart, are one."""
+    for told_by in (places, None):
+        out: list[list[model.Function]] = []
+        for cluster in clusters:
+            for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
+                together = next((one for one in _as_one(other, cluster, told_by) if _gains(one, (other, cluster), taken)), None)
+                if together is not None:
+                    out[place] = together
+                    break
+            else:
+                out.append(cluster)
+        clusters = out
+    return list(clusters)
 
 
-def _with_branches(
-    clusters: Sequence[list[model.Function]], places: Places, taken: set[str], edges: dict[str, Edges], once: Collection[str]
-) -> list[list[model.Function]]:
-    """The groups; those of a class that differ in one part, which the names of their weights or a flag tell apart, are one.
-
-    So are those that differ at the beginning or the end of a function that is called once: edges gets what its caller does instead.
-    """
-
-    def joins(told_by: Places | None) -> _Way:
-        return lambda one, two: None if (together := joined(one, two, told_by)) is None else (together, "", Edges())
-
-    def takes_part(told_by: Places | None) -> _Way:
-        def way(one: list[model.Function], two: list[model.Function]) -> _Pair | None:
-            if (found := with_optional_part(one, two, told_by)) is not None:
-                return [*found[0], *found[1]], "", Edges()
-            return None if (found := with_optional_part(two, one, told_by)) is None else ([*found[1], *found[0]], "", Edges())
-
-        return way
-
-    found = _in_pairs(clusters, taken, edges, joins(places), takes_part(places), lambda one, two: _without_edges(one, two, once))
-    return _in_pairs(found, taken, edges, joins(None), takes_part(None))
-
-
-_Pair = tuple[list[model.Function], str, Edges]
-"""The functions of two groups as one group; the function whose caller does more then ("" for none), and what that is."""
-_Way = Callable[[list[model.Function], list[model.Function]], _Pair | None]
-
-
-def _in_pairs(
-    clusters: Sequence[list[model.Function]],
-    taken: set[str],
-    edges: dict[str, Edges],
-    *ways: _Way,
-) -> list[list[model.Function]]:
-    """The groups; two that one of the ways joins with gain are one."""
-    out: list[list[model.Function]] = []
-    for cluster in clusters:
-        for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
-            pairs = (pair for way in ways if (pair := way(other, cluster)) is not None and _gains(pair[0], (other, cluster), taken))
-            if (pair := next(pairs, None)) is not None:
-                out[place], changed, found = pair
-                edges.update({changed: found} if changed else {})
-                break
-        else:
-            out.append(cluster)
-    return out
-
-
-def _without_edges(one: list[model.Function], two: list[model.Function], once: Collection[str]) -> _Pair | None:
-    """(functions of both groups, the only one of its group, what its caller does instead of it)."""
-    if one[0].module != two[0].module or not one[0].module:
-        return None
-    for lone, others, first in ((one, two, True), (two, one, False)):
-        if len(lone) == 1 and lone[0].name in once:
-            for changed, found in without_edges(lone[0], others[0]):
-                try:
-                    alike = renamed_like(changed, others[0])
-                except Mismatch:
-                    continue
-                return [alike, *others] if first else [*others, alike], changed.name, found
-    return None
+def _as_one(one: list[model.Function], two: list[model.Function], places: Places | None) -> Iterator[list[model.Function]]:
+    """Ways to make one group of two."""
+    if (together := joined(one, two, places)) is not None:
+        yield together
+    if (found := with_optional_part(one, two, places)) is not None:
+        yield [*found[0], *found[1]]
+    elif (found := with_optional_part(two, one, places)) is not None:
+        yield [*found[1], *found[0]]
 
 
 def _gains(together: Sequence[model.Function], parts: Sequence[Sequence[model.Function]], taken: set[str]) -> bool:
@@ -261,22 +211,13 @@ def _by_class(functions: Sequence[model.Function], depths: Mapping[str, int]) ->
 
 
 def _recall(function: model.Function, calls: Mapping[str, _Call]) -> model.Function:
-    def block(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
-        return tuple(made for one in body for made in changed(one))
+    def change(one: model.Statement) -> model.Statement:
+        if not isinstance(one, model.CallFunction) or one.function not in calls:
+            return one
+        call = calls[one.function]
+        return replace(one, function=call.function, arguments=(*one.arguments, *call.numbers))
 
-    def changed(one: model.Statement) -> list[model.Statement]:
-        match one:
-            case model.If():
-                return [replace(one, body=block(one.body), otherwise=block(one.otherwise))]
-            case model.Loop() | model.NameLoop() | model.RowLoop():
-                return [replace(one, body=block(one.body))]
-            case model.CallFunction() if one.function in calls:
-                call = calls[one.function]
-                return around(replace(one, function=call.function, arguments=(*one.arguments, *call.numbers)), call.edges, function)
-            case _:
-                return [one]
-
-    return replace(function, body=block(function.body)) if calls else function
+    return replace(function, body=mapped(function.body, change)) if calls else function
 
 
 def _clusters(

@@ -12,7 +12,6 @@ from torch import nn
 
 from alchemist import codegen_cpp, codegen_py
 from alchemist.frontends.torch import capture
-from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program, model
@@ -20,7 +19,6 @@ from alchemist.program.merge import Merged, merge_functions
 from alchemist.program.variants import Places, places_of
 from tests import running
 from tests.program.test_alpha_renaming import call as plain_call
-from tests.tables import table
 
 DRAM, L1 = model.MemoryConfig(), model.MemoryConfig("l1")
 NAMES = frozenset({"a.w", "a.same", "b.v", "b.same"})
@@ -180,58 +178,6 @@ def test_where_functions_are_called() -> None:
     assert found == Places({"net": frozenset({""}), "one": frozenset({"layers.0.", "layers.1.", "layers.2."})}, frozenset())
     unknown = replace(loop, stop=model.NumberRef("count"))
     assert places_of([function("one", TAIL), replace(net, body=(unknown, *net.body))], frozenset()) is None
-
-
-def permute(target: str, source: str, memory: model.MemoryConfig = DRAM) -> model.Call:
-    spec = TTNN_OPS["ttnn.permute"]
-    axes = model.Items(tuple(model.Literal(axis) for axis in (0, 2, 3, 1)))
-    values = {"input_tensor": model.TensorRef(source), "dims": axes, "memory_config": memory}
-    return model.Call(spec, tuple((arg, values[arg.name]) for arg in spec.args), (target,) if target else (), returned=not target)
-
-
-EVERY = NAMES | {"b.w"}
-SHARED = [call("y = add x .w"), *(call(line) for line in TAIL)]
-
-
-def with_edge(where: str, memory: model.MemoryConfig) -> tuple[model.Statement, ...]:
-    if where == "first":
-        return (permute("x", "x", memory), *SHARED)
-    if where == "first, under another name":
-        return (permute("image", "x", memory), call("y = add image .w"), call("del image"), *SHARED[1:])
-    last = SHARED[-1]
-    assert isinstance(last, model.Call)
-    return (*SHARED[:-1], replace(last, results=("y",), returned=False), model.Blank(), model.Comment("out"), permute("", "y", memory))
-
-
-@pytest.mark.parametrize("where", ["first", "first, under another name", "last"])
-def test_an_edge_moves_to_the_caller(where: str) -> None:
-    plain, edged = function("one", []), function("two", [])
-    functions = [replace(plain, body=tuple(SHARED)), replace(edged, body=with_edge(where, DRAM)), entry(one="a", two="b")]
-    made = merge_functions(functions, set(), None, places_of(functions, EVERY))
-    assert [each.name for each in made.functions] == ["one", "net"]
-    assert made.functions[0].body == tuple(SHARED)
-    net = [statement.spec.name if isinstance(statement, model.Call) else type(statement).__name__ for statement in made.functions[-1].body]
-    calls = (
-        ["CallFunction", "CallFunction", "Blank", "Comment", "ttnn.permute"] if where == "last" else ["CallFunction", "ttnn.permute", "CallFunction", "Free"]
-    )
-    assert net == [*calls, "Return"]
-    second = [one for one in made.functions[-1].body if isinstance(one, model.CallFunction)][1]
-    assert second.arguments[0] == model.TensorRef("x" if where == "last" else "x_permuted" if where == "first" else "image")
-
-
-@table("where", ["first", "first, under another name", "last"])
-@table("guard", ["in L1", "called twice", "in a loop", "the entry cannot say where"])
-def test_an_edge_that_stays(where: str, guard: str) -> None:
-    plain, edged = function("one", []), replace(function("two", []), body=with_edge(where, L1 if guard == "in L1" else DRAM))
-    net = entry(one="a", two="b")
-    if guard == "called twice":
-        net = replace(net, body=(net.body[1], *net.body))
-    if guard == "in a loop":
-        net = replace(net, body=(net.body[0], model.Loop("i", 0, model.Literal(2), 1, (net.body[1],)), net.body[2]))
-    functions = [replace(plain, body=tuple(SHARED)), edged, net]
-    places = None if guard == "the entry cannot say where" else places_of(functions, EVERY)
-    made = merge_functions(functions, set(), None, places).functions[-1]
-    assert not any(isinstance(one, model.Call) and one.spec.name == "ttnn.permute" for one in model.statements(made.body))
 
 
 def segformer() -> tuple[nn.Module, torch.Tensor]:
