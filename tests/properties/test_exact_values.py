@@ -98,6 +98,14 @@ def maxima(x: torch.Tensor) -> list[torch.Tensor]:
     return [*(F.max_pool1d(x[:, 0], *geometry) for geometry in geometries), *ends]
 
 
+def turned_alias(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    whole = x * 1
+    alias = whole.detach()
+    alias.swapaxes_(0, -1)
+    alias.relu_()
+    return whole.square_(), alias
+
+
 CASES: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
     ("divisions", divisions, (A, B)),
     ("divisions of int32 at the edges", divisions, (EDGE, DIVISORS)),
@@ -111,6 +119,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
         maxima,
         (torch.cat([torch.tensor([[[float("nan"), -INFINITE]]]).repeat(6, 3, 1), torch.randn(6, 3, 11, generator=torch.Generator().manual_seed(4))], 2),),
     ),
+    ("an alias with other axes", turned_alias, (torch.tensor([[1.5, -2.0, 0.5], [-1.0, 4.0, -3.0]]),)),
     ("tables", Tables(), (_draw(0, 600, 2, 32), torch.rand(5, 6))),
 ]
 

@@ -98,11 +98,9 @@ def needs_functionalisation(graph: fx.Graph) -> bool:
         mutated = mutated_argument(node)
         if mutated is not None:
             identity = aliases.root(mutated)
-            others = [
-                view
-                for view in members.get(_storage(mutated), [])
-                if aliases.root(view) is not identity and not _is_same_argument(aliases.root(view), identity)
-            ]
+            others = [view for view in members.get(_storage(mutated), []) if view is not mutated]
+            if torch.Tag.inplace_view not in node.target.tags:  # `y.t_()` turns y, but not what else has y's memory
+                others = [view for view in others if aliases.root(view) is not identity and not _is_same_argument(aliases.root(view), identity)]
             if any(used_later(view, order[node]) for view in others):
                 return True
         if isinstance(node.meta.get("val"), torch.Tensor):
