@@ -322,11 +322,13 @@ class Lowering(Emitter):
                 fill = args[1] if op._schema.name == "aten::full" else int(op._schema.name == "aten::ones")
                 value: Any = torch.full((), fill, dtype=val.dtype).expand(val.shape)
             else:
-                mutated = mutated_argument(node)
                 plain = fx.node.map_aggregate((tuple(args), kwargs), lambda leaf: _known(leaf) if isinstance(leaf, Tensor) else leaf)
                 concrete, named = list(plain[0]), dict(plain[1])
-                if mutated is not None:
-                    concrete[0] = concrete[0].clone()
+                for position, argument in enumerate(op._schema.arguments):
+                    if argument.alias_info is not None and argument.alias_info.is_write:
+                        values: Any = concrete if position < len(concrete) else named
+                        place = position if position < len(concrete) else argument.name
+                        values[place] = fx.node.map_aggregate(values[place], lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf)
                 if "device" in named:
                     named["device"] = torch.device("cpu")
                 value = _call(op, concrete, named)
