@@ -190,19 +190,12 @@ def _choices(entry: _Entry) -> list[str]:
 
 
 def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...]:
-    """What holds for several constants of the compute configs stands above the first of them.
-
-    A program config that another role has too is that role's constant: each can be changed by itself.
-    """
+    """What holds for several compute configs stands above the first of them. Equal program configs of two products are written twice: each can be edited."""
     said: set[str] = set()
-    roles: dict[model.Value, str] = {}
     found = []
     for constant in constants:
         repeated = constant.comment in said and constant.kind is Kind.COMPUTE_CONFIG
-        first = roles.setdefault(constant.value, constant.name) if constant.kind is Kind.PROGRAM_CONFIG else constant.name
-        value = constant.value if first == constant.name else model.ConstantRef(first)
-        other = "" if first == constant.name else f"The config of {first}, for another product. " * bool(constant.comment)
-        found.append(replace(constant, value=value, comment="" if repeated else other + constant.comment))
+        found.append(replace(constant, comment="" if repeated else constant.comment))
         said.add(constant.comment)
     return tuple(found)
 

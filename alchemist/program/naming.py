@@ -27,6 +27,8 @@ from alchemist.program.roles import (
     SPLITTING_HEADS,
     STATISTICS,
     STEPS,
+    applies_number,
+    are_logits,
     argument_role,
     column_matrix,
     computed_role,
@@ -158,7 +160,11 @@ class Naming(ParameterNames):
 
     def _step_of_training(self, item: Node | CallItem, own: Sequence[Statement]) -> list[str]:
         """What a backward pass reads again, or what is on the way to that or to the loss, is known by its role."""
-        if not isinstance(item, Node) or of_backward(item) or not self._context.flow.trains:
+        if not self._context.flow.trains or (isinstance(item, Node) and of_backward(item)):
+            return []
+        if are_logits(writes(item)[0]):
+            return ["logits"]
+        if not isinstance(item, Node):
             return []
         if (role := computed_role(item, self._names)) in STEPS:
             return [role]
@@ -168,7 +174,7 @@ class Naming(ParameterNames):
         users = {id(user): user for user in item.results[0].users}
         if len(users) == 1 and next(iter(users.values())).spec.name.removeprefix("ttnn.") in ACTIVATIONS and len(item.inputs()) == 2:
             return ["preactivation"]
-        numbers = item.spec.name in _ARITHMETIC and len(item.inputs()) == 1
+        numbers = (item.spec.name in _ARITHMETIC and len(item.inputs()) == 1) or applies_number(item)
         return [name] if numbers and (name := self._names.get(id(item.inputs()[0]), "")) else []
 
     def _of_gradient(self, node: Node) -> list[str]:
@@ -180,7 +186,7 @@ class Naming(ParameterNames):
             return ["d_input"]
         if id(node.results[0]) not in flow.gradients:
             called = [self._names.get(id(value), "") for value in node.inputs()]
-            own = [] if node.spec.name in SHAPING else ["rstd" if node.spec.name == "ttnn.rsqrt" else role or "derivative"]
+            own = [] if node.spec.name in SHAPING else ["rstd" if noun_of(node) == result_name("ttnn.rsqrt") else role or "derivative"]
             return [*own, *called[: len(node.inputs()) == 1], *(f"{name}_{noun_of(node)}" for name in called if name)]
         if role in STATISTICS:
             return [role]

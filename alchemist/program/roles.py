@@ -325,6 +325,19 @@ def noun_of(node: Node) -> str:
     return _AFTER_STEP.get(step) or result_name(f"ttnn.{step}" if step else node.spec.target)
 
 
+def applies_number(node: Node) -> bool:
+    """Whether it is a chain whose last function adds a number to a tensor or multiplies it with one."""
+    return node.spec.name == "ttnn.unary_chain" and noun_of(node) in ("scaled", "total", "difference")
+
+
+def are_logits(value: Value) -> bool:
+    """Whether a log softmax, written as its steps, reads the value or a form of it."""
+    shifted = [user.results[0] for user in users_of(value) if user.spec.name == "ttnn.subtract" and _reduces(user.inputs()[-1], value, "max")]
+    exponentials = [user.results[0] for one in shifted for user in users_of(one) if user.spec.name == "ttnn.exp"]
+    sums = [user.results[0] for one in exponentials for user in users_of(one) if user.spec.name == "ttnn.sum"]
+    return any(user.spec.name == "ttnn.log" for one in sums for user in users_of(one))
+
+
 def feeds_heads(node: Node) -> bool:
     """Whether the op's result, or a form of it, is query, key and value beside each other."""
     users = list(users_of(node.results[0])) if len(node.results) == 1 else []

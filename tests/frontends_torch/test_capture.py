@@ -130,6 +130,13 @@ def test_names_of_ops_match_golden_ops() -> None:
     assert values["linear"].shape == (1, 3, 4)
 
 
+def two_ways(x: torch.Tensor) -> Any:
+    high, low = x + 1, x - 1
+    if x.shape[0] > 9:
+        return low, low, high
+    return high, low, x
+
+
 class Pair(NamedTuple):
     left: torch.Tensor
     right: torch.Tensor
@@ -146,6 +153,7 @@ class Pair(NamedTuple):
         (lambda x: collections.OrderedDict(z=x + 1), ["z"]),
         (lambda x: Pair(x + 1, x), ["left", "right"]),
         (lambda x: (x, None, x), ["output_0", "output_2"]),
+        (two_ways, ["output_0", "low", "output_2"]),  # the variable of every return, no argument
     ],
 )
 def test_output_names(function: Any, expected: list[str]) -> None:

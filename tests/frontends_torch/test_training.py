@@ -132,7 +132,7 @@ def test_gradients_have_the_scopes_and_lines_of_the_forward_pass() -> None:
 def test_outputs_are_called_like_their_parameters() -> None:
     step, args, _ = zoo.mlp()
     names = [output.name for output in capture(step, args).outputs]
-    assert names == [*(f"0.model.{name}" for name, _ in step.model.named_parameters()), "output_1"]
+    assert names == [*(f"0.model.{name}" for name, _ in step.model.named_parameters()), "loss"]
     other = capture(lambda x: ({"a.b": x + 1, "a.c": x - 1}, x * 2), (torch.ones(2),))
     assert [output.name for output in other.outputs] == ["a.b", "a.c", "output_1"]
     other = capture(lambda x: ({"a": x + 1}, {"a": x - 1, "b": x}), (torch.ones(2),))

@@ -90,7 +90,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     places = _placeholders(program, root, function, originals)
     lowering, env, declared = _prepare(program, places, sources)
     values, mutations = _lower(program, lowering, env, places)
-    names = output_names(program)
+    names = output_names(program, function)
     _refuse_complex(names, values)
     users = [(label, value) for label, value in zip(names, values, strict=True) if isinstance(value, Tensor)]
     labels = distinct([*(label for label, _ in users), *(place.name for place, _ in mutations)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import logging
 import os
 import re
+import textwrap
 import traceback
 import warnings
 from collections import Counter, OrderedDict
@@ -430,8 +432,11 @@ def call_leaves(flattened: tuple[list[Any], pytree.TreeSpec], function: Callable
     ]
 
 
-def output_names(program: ExportedProgram) -> list[str]:
-    """One name per user output: pytree keys, `output` for a single tensor, `output_0` ... for a sequence. A dictionary in a sequence gives its keys."""
+def output_names(program: ExportedProgram, function: Callable[..., Any]) -> list[str]:
+    """One name per user output: pytree keys, `output` for a single tensor; in a sequence the variable that the function returns there, else `output_0`.
+
+    A dictionary in a sequence gives its keys.
+    """
     spec = program.call_spec.out_spec
     if spec is None or spec.is_leaf():
         return ["output"]
@@ -439,8 +444,27 @@ def output_names(program: ExportedProgram) -> list[str]:
     if len(paths) == 1 and paths[0].isdigit():
         return ["output"]
     parameters = {str(entry.target) for entry in program.graph_signature.input_specs if entry.kind is InputKind.PARAMETER}
-    named = _keys_in_sequence(spec, paths) | _named_like_parameters(paths, parameters)
+    variables = {path: name for path, name in _returned_variables(function).items() if paths.count(path) == 1}
+    named = variables | _keys_in_sequence(spec, paths) | _named_like_parameters(paths, parameters)
     return distinct([named.get(path) or (f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path) for path in paths])
+
+
+def _returned_variables(function: Callable[..., Any]) -> dict[str, str]:
+    """Place in the returned tuple -> the local variable that every `return` of the function has there; arguments are left out."""
+    try:
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    except (OSError, TypeError, SyntaxError, ValueError):  # no source, or a lambda in the middle of a statement
+        return {}
+    if not isinstance(definition, ast.FunctionDef):
+        return {}
+    arguments = {node.arg for node in ast.walk(definition.args) if isinstance(node, ast.arg)}
+    inner = {id(node) for part in ast.walk(definition) if isinstance(part, ast.FunctionDef | ast.Lambda) and part is not definition for node in ast.walk(part)}
+    returns = [node.value for node in ast.walk(definition) if isinstance(node, ast.Return) and id(node) not in inner]
+    rows = [[item.id if isinstance(item, ast.Name) else "" for item in value.elts] for value in returns if isinstance(value, ast.Tuple)]
+    if len(rows) != len(returns) or len({len(row) for row in rows}) != 1:
+        return {}
+    columns = {place: set(names) for place, names in enumerate(zip(*rows, strict=True))}
+    return {str(place): name for place, (name, *others) in columns.items() if not others and name.strip("_") and name not in arguments}
 
 
 def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) -> dict[str, str]:
