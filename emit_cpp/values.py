@@ -75,8 +75,9 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
             return _record(class_name, fields)
         case model.Bundle(type_, fields):
             return f"{type_}{{{', '.join(f'.{name} = {render(part)}' for name, part in fields)}}}"
-        case model.Unary(op, parameters):
-            return f"UnaryWithParam({', '.join([f'UnaryOpType::{op}', *map(render_float, parameters)])})"
+        case model.Unary(op, parameters, named=named):
+            numbers = [render(named)] if named is not None else [render_float(number) for number in parameters]
+            return f"UnaryWithParam({', '.join([f'UnaryOpType::{op}', *numbers])})"
         case EnumRef(enum, member):
             return f"{_ENUMS.get(enum, enum.replace('.', '::'))}::{member}"
         case _:

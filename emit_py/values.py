@@ -57,8 +57,9 @@ def render(value: model.Value) -> str:
             return f"{class_name}({', '.join(f'{name}={render(part)}' for name, part in fields)})"
         case model.Bundle(type_, fields):
             return f"{type_}({', '.join(f'{name}={render(part)}' for name, part in fields)})"
-        case model.Unary(op, parameters):
-            tail = "" if not parameters else f", {render_float(parameters[0])}" if len(parameters) == 1 else f", {[*parameters]}"
+        case model.Unary(op, parameters, named=named):
+            single = render(named) if named is not None else render_float(parameters[0]) if len(parameters) == 1 else ""
+            tail = "" if not parameters else f", {single or [*parameters]}"
             return f"ttnn.UnaryWithParam(ttnn.UnaryOpType.{op}{tail})"
         case EnumRef(enum, member):
             return f"{enum}.{member}"

@@ -171,6 +171,7 @@ class FrontendResult:
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
     structure: what the model is made of; {} where nothing is known (MLIR and ONNX files, plain functions).
     mesh: the chips that the module is for; of more than one, the types of its values are one chip's.
+    numbers: module path -> its attributes that are Python floats.
     moved_by_rounding: how far each output of the framework moves (relative L2; share of whole numbers that change) when weights and results are off
         by half a unit of the last place that a device reads of them.
     """
@@ -191,3 +192,4 @@ class FrontendResult:
     mesh: Mesh = ONE_CHIP
     moved_by_rounding: Callable[[], list[float]] | None = None
     plan: Mapping[str, Placement] = field(default_factory=dict)
+    numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -29,7 +29,7 @@ def name_activations(
         for call in (one for one in model.statements(function.body) if isinstance(one, model.Call)):
             used.update(one for one in leaves(value for _, value in call.arguments) if isinstance(one, model.Unary))
     forms = Counter(one.op for one in used)
-    names = {one: one.op for one, count in used.items() if count >= MIN_USES and forms[one.op] == 1 and one.op not in taken}
+    names = {one: one.op for one, count in used.items() if count >= MIN_USES and forms[one.op] == 1 and one.op not in taken and one.named is None}
     if not names:
         return tuple(functions), tuple(constants)
 

@@ -32,6 +32,7 @@ from alchemist.program.lengths import lines_of_functions
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.mesh_facts import mesh_facts
+from alchemist.program.model_numbers import note_sources
 from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_case, unique
@@ -75,6 +76,7 @@ def build_from_graph(
 ) -> model.Program:
     sources = Sources(result.source_files, result.class_sources)
     note_state(graph)
+    note_sources(graph, sources, result.numbers)
     name_prepared_weights(graph, sources)
     there = shared.settle(graph, result.model_name) if shared is not None else None
     splitting = share_heads(graph) if options.recover_structure else Splitting()

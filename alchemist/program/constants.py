@@ -14,6 +14,7 @@ from alchemist.program import model
 from alchemist.program.activations import form_of
 from alchemist.program.bundle_constants import bundles_in, name_bundles
 from alchemist.program.function_names import path_words
+from alchemist.program.model_numbers import GELU
 from alchemist.program.names import constant_case, snake_case
 from alchemist.program.roles import JOINED_HEADS
 from alchemist.program.walk import mapped, read_by
@@ -121,7 +122,8 @@ def name_constants(
         if entry.base in _NAMED_IF_ONE:
             worth_a_name = bases[entry.base] == 1
         else:
-            worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or sharded or (tuned and entry.kind in _PLACEMENT)
+            attribute = isinstance(entry.value, model.Literal) and bool(entry.value.source)
+            worth_a_name = attribute or entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or sharded or (tuned and entry.kind in _PLACEMENT)
         counts_layers = entry.kind is Kind.INT and entry.base.startswith("NUM_")  # numbers of layers of several stages would be counted
         written_there = entry.count == bundled[key] and (entry.count == 1 or entry.kind is Kind.PROGRAM_CONFIG)  # each can be changed by itself
         if worth_a_name and not written_there and not (counts_layers and (bases[entry.base] > 1 or counts_vary)):
@@ -207,6 +209,9 @@ def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
         return ". ".join(filter(None, (entry.value.comment, *forms)))
     if isinstance(entry.value, model.Record) and entry.value.comment:
         return entry.value.comment
+    if isinstance(entry.value, model.Literal) and entry.value.source:
+        owner, _, name = entry.value.source.rpartition(".")
+        return GELU[entry.value.source][1] if entry.value.source in GELU else f"self.{name} of {owner}"
     if isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
         return _shards(entry.value.shard)
     if entry.kind is Kind.COMPUTE_CONFIG and isinstance(entry.value, model.Record):
@@ -488,7 +493,10 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
     for statement in model.statements(function.body):
         if isinstance(statement, model.Call):
             for arg, value in statement.arguments:
-                base = _base_name(arg, value, statement)
+                yield from (
+                    (_attribute_name(number), number, Kind.FLOAT, (constant_case(number.source.replace(".", "_")),), "", ()) for number in _attributes(value)
+                )
+                base = _base_name(arg, value, statement) if not isinstance(value, model.Literal) or not value.source else ""
                 if base:
                     owner = _owner(base, statement, function)
                     yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function), statement.spec.target.rpartition(".")[2], owner
@@ -506,6 +514,21 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                     yield known[0], cell, known[1], _by_numbers(known[0], cell), "", ()
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
             yield _loop_name(statement), statement.whole or statement.stop, Kind.INT, (), "", ()
+
+
+def _attribute_name(number: model.Literal) -> str:
+    """`RATE`; of a library's norm and of GELU also whose it is: `LAYER_NORM_EPS`, as that of the norm's own op."""
+    whole = number.source.endswith(".eps") or number.source in GELU
+    return constant_case(number.source.replace(".", "_") if whole else number.source.rpartition(".")[2])
+
+
+def _attributes(value: model.Value) -> Iterator[model.Literal]:
+    """Numbers of the value that are attributes of the model."""
+    for item in value.items if isinstance(value, model.Items) else (value,):
+        if isinstance(item, model.Literal) and item.source:
+            yield item
+        elif isinstance(item, model.Unary) and item.source:
+            yield model.Literal(item.parameters[0], source=item.source)
 
 
 def _passed(call: model.CallFunction) -> Iterator[tuple[str, model.Value]]:
@@ -536,6 +559,14 @@ def _rewrite(function: model.Function, convert: Callable[..., model.Value], part
         known = _config_name(value, name, function)
         return convert(known[0], value, known[1]) if known else value
 
+    def attribute(value: model.Value) -> model.Value:
+        if isinstance(value, model.Items):
+            return replace(value, items=tuple(attribute(item) for item in value.items))
+        if isinstance(value, model.Unary) and value.source:
+            constant = attribute(model.Literal(value.parameters[0], source=value.source))
+            return replace(value, named=constant) if isinstance(constant, model.ConstantRef) else value
+        return convert(_attribute_name(value), value, Kind.FLOAT) if isinstance(value, model.Literal) and value.source else value
+
     def passed(argument: model.Argument, function: str) -> model.Argument:
         return replace(argument, value=config(argument.value, argument.name, function)) if isinstance(argument, model.NumberArgument) else argument
 
@@ -543,8 +574,9 @@ def _rewrite(function: model.Function, convert: Callable[..., model.Value], part
         if isinstance(statement, model.RowLoop):
             return replace(statement, rows=tuple(tuple(config(value) for value in row) for row in statement.rows))
         if isinstance(statement, model.Call):
-            bases = [_base_name(arg, value, statement) for arg, value in statement.arguments]
-            pairs = zip(bases, statement.arguments, strict=True)
+            given = [(arg, attribute(value)) for arg, value in statement.arguments]
+            bases = [_base_name(arg, value, statement) for arg, value in given]
+            pairs = zip(bases, given, strict=True)
             arguments = [(arg, convert(base, value, arg.kind, _owner(base, statement, function)) if base else value) for base, (arg, value) in pairs]
             return replace(statement, arguments=tuple(arguments))
         if isinstance(statement, model.CallFunction):

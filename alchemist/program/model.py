@@ -71,10 +71,11 @@ class DeviceRef:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """head_dim: of an attention's scale that is `head_dim ** -0.5`, 0 for all other values."""
+    """head_dim: of an attention's scale that is `head_dim ** -0.5`, 0 for all other values. source: the model's attribute: "TrainingStep.rate"."""
 
     value: bool | int | float | str | None
     head_dim: int = 0
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +137,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """A fused activation: ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU[, parameters])."""
+    """A fused activation: ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU[, parameters]). source: the only parameter's, as of a `Literal`; named: its constant."""
 
     op: str
     parameters: tuple[float, ...] = ()
+    source: str = field(default="", compare=False)
+    named: ConstantRef | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_names(self.op)

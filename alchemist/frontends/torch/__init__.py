@@ -122,7 +122,13 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
         moved_by_rounding=runner.moved_by_rounding,
         call=call_leaves(pytree.tree_flatten((args, kwargs)), function),
         structure=structure_of(root),
+        numbers=_numbers(root),
     )
+
+
+def _numbers(root: torch.nn.Module) -> dict[str, dict[str, float]]:
+    """Module path -> its attributes that are Python floats: rates, scales, epsilons."""
+    return {path: {name: value for name, value in vars(module).items() if type(value) is float} for path, module in root.named_modules()}
 
 
 def _refuse_arrays(args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> None:
