@@ -300,13 +300,13 @@ class CastInProduct(Pass):
     """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined, and what
     products alone read is reshaped, before a typecast to a wider type.
 
-    So do sums and products of elements from float32 to bfloat16, and comparisons to any type that their results are cast to.
+    So do convolutions, sums and products of elements from float32 to bfloat16, and comparisons to any type that their results are cast to.
 
     matmul(typecast(a), b) of a typecast from bfloat16 to float32 becomes matmul(a, b, dtype=float32): the product is the same.
     """
 
     def run(self, module: ModuleOp) -> None:
-        for op in ops_named(module, *named("ttnn", "product", "arithmetic"), const_eval=False):
+        for op in ops_named(module, *named("ttnn", "product", "arithmetic", "convolution2d"), const_eval=False):
             _fold_cast(op)
         for op in ops_named(module, *named("ttnn", "comparison"), const_eval=False):
             _fold_truth(op)

@@ -99,7 +99,7 @@ def name_constants(
                     entry.ops[op] = None
                 shared = tuple(name for name in entry.longer if name in longer)
                 entry.general |= kind is Kind.PROGRAM_CONFIG and shared != entry.longer
-                entry.longer = shared if entry.general else entry.longer
+                entry.longer = shared if entry.general or (kind is Kind.CONV2D_CONFIG and group is functions) else entry.longer
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     bases = Counter(entry.base for entry in entries.values())
@@ -392,7 +392,7 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
     if not isinstance(value, model.Record):
         return _on_cores(base, value)
     if kind is Kind.CONV2D_CONFIG:
-        return _special_names(base, value)
+        return (*_in_shards(base, [given for _, given in call.arguments]), *_special_names(base, value))
     if kind is not Kind.PROGRAM_CONFIG:
         return ()
     path = role_words(call) if _module_path(call) else []
@@ -423,13 +423,20 @@ def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
     return (f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}",) if "q_chunk_size" in numbers else ()
 
 
+def _in_shards(base: str, given: Iterable[model.Value]) -> tuple[str, ...]:
+    """Names of a convolution's config that say how the results lie: `CONV_RELU_BLOCK_SHARDED`. given: what its call is given."""
+    memories = dict.fromkeys(one.memory for one in given if isinstance(one, model.MemoryConfig))
+    return tuple(f"{base}_{memory.upper()}" for memory in memories if memory != "interleaved")
+
+
 def _special_names(base: str, value: model.Value) -> tuple[str, ...]:
     """Names of a convolution's config that say what few convolutions have."""
     fields = dict(value.fields) if isinstance(value, model.Record) else {}
     frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
     special = list(_special_fields(fields))
+    buffered = any(word.endswith("DOUBLE_BUFFERED") for word in special)
     inner = ["FULL_INNER_DIM"] if fields.get("full_inner_dim") == model.Literal(True) else []
-    twice = ["WEIGHTS_DOUBLE_BUFFERED"] if fields.get("enable_weights_double_buffer") == model.Literal(True) and "DOUBLE_BUFFERED" not in special else []
+    twice = ["WEIGHTS_DOUBLE_BUFFERED"] if fields.get("enable_weights_double_buffer") == model.Literal(True) and not buffered else []
     choices = (special or frees, special + inner, special + inner + frees, special + inner + frees + twice)
     return tuple(dict.fromkeys("_".join((base, *words)) for words in choices if words))
 
@@ -505,7 +512,8 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                 if known := _config_name(value, name, statement.function):
                     base, kind = known
                     longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
-                    longer = _special_names(base, value) if kind is Kind.CONV2D_CONFIG else longer
+                    if kind is Kind.CONV2D_CONFIG:
+                        longer = (*_in_shards(base, [given for _, given in _passed(statement)]), *_special_names(base, value))
                     longer = _on_cores(base, value) if kind is Kind.MEMORY_CONFIG else longer
                     yield base, value, kind, (*longer, *_by_numbers(base, value)), "", ()
         elif isinstance(statement, model.RowLoop):

@@ -80,6 +80,8 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         elements = {index: _own_elements(rows[index]) for index in group}
         general = [index for index in group if len({_number(path) for path in rows[index]}) > 1]
         elements |= {index: "" for index in general} if len(general) == 1 else {}
+        if len(group) == 2:  # beside one for all others, a number would look like a count
+            elements = {index: "first" if general and label.endswith("_0") else label for index, label in elements.items()}
         if len(set(elements.values())) > 1:
             _divide(group, elements, deepest)
 

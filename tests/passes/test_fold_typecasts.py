@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from pass_graphs import Graph, build, names
 from ttnn_numpy import run as run_ttnn
 
+from alchemist.frontends.torch import capture
 from alchemist.ir.layout import layout_of
 from alchemist.ir.text import parse
 from alchemist.ops.evaluate import run as run_ttir
@@ -137,3 +139,24 @@ def test_what_gives_whole_numbers(steps: str, whole: bool) -> None:
 )
 def test_indices_become_fractions_at_once(steps: list[tuple[str, str]], kept: list[str]) -> None:
     assert chain("bf16", *steps, ("exp", steps[-1][1])) == [*kept, "exp"]
+
+
+class Pooled(torch.nn.Module):
+    """A convolution whose result a pool reads, and with `skip` a sum, too."""
+
+    def __init__(self, skip: bool) -> None:
+        super().__init__()
+        self.conv, self.skip = torch.nn.Conv2d(32, 32, 3, padding=1), skip
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.conv(x)
+        pooled = torch.nn.functional.max_pool2d(y, 2)
+        return pooled + y[:, :, ::2, ::2] if self.skip else pooled
+
+
+@pytest.mark.parametrize(("skip", "dtype"), [(False, "bf16"), (True, "f32")])
+def test_a_convolution_writes_what_a_pool_reads(skip: bool, dtype: str) -> None:
+    result = capture(Pooled(skip).eval(), (torch.rand(1, 32, 8, 8),), {})
+    (conv,) = (op for op in lower_to_ttnn(result.module).module.walk() if op.name == "ttnn.conv2d")
+    layout = layout_of(conv.results[0].type)
+    assert layout is not None and layout.dtype == dtype

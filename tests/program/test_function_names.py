@@ -21,7 +21,7 @@ CASES: dict[str, tuple[dict[str, tuple[str, str]], dict[str, str]]] = {  # funct
         {"conv": ("embedder.embedder", ""), "conv_2": ("encoder.stages.0.layer.0", ""), "conv_3": ("encoder.stages.2.layer.1", "")},
         {"conv": "conv_embedder", "conv_2": "conv_stage_0", "conv_3": "conv_stage_2"},
     ),
-    "the first of a list": ({"layer": ("layers.0", ""), "layer_2": ("layers.1 layers.2", "")}, {"layer": "layer_0", "layer_2": "layer"}),
+    "the first of a list": ({"layer": ("layers.0", ""), "layer_2": ("layers.1 layers.2", "")}, {"layer": "layer_first", "layer_2": "layer"}),
     "two lists, and the first of one": (
         {"twice": ("down.0", ""), "twice_2": ("down.1 down.2", ""), "twice_3": ("up.0 up.1", "")},
         {"twice": "twice_down_0", "twice_2": "twice_down_1_and_2", "twice_3": "twice_up"},
