@@ -38,7 +38,7 @@ from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_case, unique
 from alchemist.program.outline import class_label, compress, names_of_list, outline, recurrent_layer, with_beginnings
 from alchemist.program.parameter_names import Context
-from alchemist.program.prepare import prepare_functions
+from alchemist.program.prepare import named_by_layer, prepare_functions
 from alchemist.program.prepared_facts import prepared_fact, weight_count
 from alchemist.program.runs import flat_items
 from alchemist.program.scopes import chains_of, module_runs
@@ -150,7 +150,7 @@ def build_from_graph(
                 alike = min(alike, shorter, key=lambda merged: lines_of_functions(merged.functions))
             prefix = "" if split else "prepare_"
             now = {prefix + before[id(definition)]: prefix + definition.name for definition in definitions if definition is not root}
-            prepared.functions = tuple(_named_alike(alike, now))
+            prepared.functions = tuple(named_by_layer(_named_alike(alike, now)))
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken, _fidelity_asked(options))
     by_name = language == "python"
     final, prepare = with_defaults(final, by_name=by_name), with_defaults(prepare, by_name=by_name)

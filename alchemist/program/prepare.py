@@ -14,6 +14,7 @@ from alchemist.program.alignment import constant_kind
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, calls_of, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
 from alchemist.program.loops import is_counted
+from alchemist.program.merge import renamed_function
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.recipes import Cut, Parts, Recipe, joined, module_of
@@ -374,12 +375,38 @@ _OTHER_VALUES = frozenset(f"ttnn.{name}" for name in ("clamp_scalar", "clamp_ten
 """Ops whose result is not called like the weight that they read."""
 
 
+_FOLD = "fold_batch_norm"
+
+
 def _helper_name(made: Recipe, last: Node) -> str:
     """After what it is for, a batch norm in the weights before it, else after the op that makes its result."""
     verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
     if not _folds(made):
         return verb
-    return "fold_batch_norm" if made.also else f"fold_batch_norm_{'bias' if verb.endswith('bias') else 'weights'}"
+    return _FOLD if made.also else f"{_FOLD}_{'bias' if verb.endswith('bias') else 'weights'}"
+
+
+def named_by_layer(functions: Sequence[model.Function]) -> list[model.Function]:
+    """The functions; several that fold batch norms are told apart by the layer: `fold_batch_norm_into_linear`, `fold_batch_norm_into_conv_3x3`."""
+    docs = [FOLDS.format("a", layer) for layer in LAYERS]
+    folding = [function for function in functions if function.doc in docs]
+    taken = {function.name for function in functions}.difference(function.name for function in folding)
+    names: dict[str, str] = {}
+    for function in folding if len(folding) > 1 else ():
+        names[function.name] = unique([f"{_FOLD}_into_{_layer(function)}"], lambda name: name not in taken)
+        taken.add(names[function.name])
+    return [renamed_function(function, names) for function in functions]
+
+
+def _layer(function: model.Function) -> str:
+    """`linear`, `conv_3x3` or `depthwise_3x3`, of the layer whose weights the function prepares."""
+    for call in model.statements(function.body):
+        given = {arg.name: value for arg, value in call.arguments} if isinstance(call, model.Call) else {}
+        if "kernel_size" in given and "groups" in given:
+            sides = literal_numbers(given["kernel_size"]) or ()
+            kind = "conv" if given["groups"] == model.Literal(1) else "depthwise" if given["groups"] == given.get("out_channels") else "grouped_conv"
+            return "_".join(filter(None, (kind, "x".join(map(str, sides)))))
+    return "linear"
 
 
 def _folds(made: Recipe) -> bool:

@@ -176,3 +176,24 @@ def test_large_tables_leave_room_on_the_card(tmp_path: Path, monkeypatch: pytest
     assert "ttnn.gather(" in (whole.path / "main.py").read_text()
     for made in (split, whole):
         assert running.run(made.path, "--check").returncode == 0
+
+
+class _Separable(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.wide, self.wide_norm = _convolution(channels, channels, 3)
+        self.next, self.next_norm = _convolution(channels, channels, 3)
+        self.deep, self.deep_norm = nn.Conv2d(channels, channels, 5, 1, 2, groups=channels, bias=False), nn.BatchNorm2d(channels)
+        self.last, self.last_norm = nn.Conv2d(channels, channels, 5, 1, 2, groups=channels, bias=False), nn.BatchNorm2d(channels)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        hidden = self.next_norm(self.next(self.wide_norm(self.wide(image)).relu())).relu()
+        return self.last_norm(self.last(self.deep_norm(self.deep(hidden)).relu()))
+
+
+def test_helpers_that_fold_batch_norms_are_told_apart_by_the_layer() -> None:
+    net = _Net()
+    net.blocks = nn.ModuleList(_Separable(64) for _ in range(2))
+    text = _with_and_without_functions(net, torch.zeros(1, 3, 16, 16))[True]["consteval.py"]
+    names = [one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and "batch_norm" in one.name]
+    assert sorted(names) == ["fold_batch_norm_into_conv_3x3", "fold_batch_norm_into_depthwise_5x5"]
