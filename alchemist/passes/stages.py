@@ -116,7 +116,6 @@ TTIR_STAGES = (
             "turned-products",
             "fuse-attention",
             "merge-reductions",
-            "sums-of-rows",
             "plain-indices",
             "dense-experts",
             "kept-dims",

@@ -17,7 +17,6 @@ from alchemist.ir.edit import defining, erase, functions, made_by, replace, rewr
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import is_gradient, sources_of
 from alchemist.ir.value import Value, concat
-from alchemist.ops.axes import dims_of
 from alchemist.passes.registry import Pass, register
 
 # --- Reshapes, permutes and slices as one strided view of their source: the normal form, in which spellings of the same rearrangement are
@@ -329,15 +328,7 @@ def _tiles_of(dims: Sequence[int]) -> int:
     return math.prod(dims[:-2]) * -(-rows // TILE_EDGE) * -(-columns // TILE_EDGE)
 
 
-# --- TTIR: sums of rows and products read their operands without a reshape or permute, in gradients. ---
-
-
-@register("sums-of-rows", fusing=True)
-class SumsOfRows(Pass):
-    """reshape(sum(reshape(x, [R, N]), rows, keep_dim), [N]) of an x [B, S, N] becomes sum(x, all but N): gradients of biases in torch."""
-
-    def run(self, module: ModuleOp) -> None:
-        rewrite(module, _sum_without_reshape, "ttir.sum")
+# --- TTIR: products read their operands without a permute, in gradients. ---
 
 
 @register("turned-operands", fusing=True)
@@ -354,24 +345,6 @@ def is_free(source_dims: Dims, dims: Dims) -> bool:
         return False
     rows, new_rows = (sizes[-2] if len(sizes) > 1 else 1 for sizes in (source_dims, dims))
     return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
-
-
-def _sum_without_reshape(op: Operation) -> None:
-    if not is_gradient(op):
-        return
-    out = op.results[0]
-    source_dims = shape(op.operands[0])
-    if dims_of(access.attrs(op), len(source_dims)) != tuple(range(len(source_dims) - 1)) or not source_dims[:-1]:
-        return
-    after = next(iter(out.uses)).operation if single_use(out) else None
-    dropped = access.attr(op, "keep_dim") and after is not None and after.name == "ttir.reshape" and shape(after.results[0]) == source_dims[-1:]
-    view = defining(op.operands[0], "ttir.reshape")
-    source = view.operands[0] if view is not None and shape(view.operands[0])[-1:] == source_dims[-1:] else op.operands[0]
-    if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
-        return
-    last = after if dropped and after is not None else op
-    total = Value(Builder.in_place_of(op), source).op("sum", dim_arg=list(range(len(shape(source)) - 1)), keep_dim=False)
-    replace(last, [total.ssa])
 
 
 def _turn_back(op: Operation) -> None:

@@ -62,18 +62,6 @@ def indices(*, looked_up: bool, wraps: bool = True, computed: bool = False) -> M
     return build(net, ROWS, ((4, 1), F, "input"))
 
 
-def bias_gradient(*, backward: bool = True, rows: bool = True) -> ModuleOp:
-    """The sum of rows of [2, 32, 16] as torch takes it: of [64, 16], its dim kept and then dropped."""
-
-    def net(g: Graph, x: Any) -> Any:
-        g.is_backward = backward
-        y = g("reshape", x, out=(64, 16), shape=[64, 16])
-        dims = (1, 16) if rows else (64, 1)
-        return g("reshape", g("sum", y, out=dims, dim_arg=[0 if rows else 1], keep_dim=True), out=(max(dims),), shape=[max(dims)])
-
-    return build(net, ((2, 32, 16), F, "input"))
-
-
 def turned(*, backward: bool = True, weight: bool = False, order: tuple[int, ...] = (1, 0)) -> ModuleOp:
     """permute(x)^T @ y and y @ permute(x)"""
 
@@ -126,7 +114,6 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ["max", "isfinite", "full", "add", "full", "where", "subtract", "mean", "sum", "reshape"],
     ),
     "an index that is looked up": ("plain-indices", indices(looked_up=True), ["typecast", "typecast", "eq", "gather"]),
-    "the gradient of a bias": ("sums-of-rows", bias_gradient(), ["sum"]),
     "a factor that is turned": ("turned-operands", turned(), ["exp", "matmul", "matmul"]),
     "factors of samples that are turned": ("turned-operands", turned(order=(0, 2, 1)), ["exp", "matmul", "matmul"]),
 }
@@ -147,8 +134,6 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "an index that nothing looks up": ("plain-indices", indices(looked_up=False)),
     "a computed index": ("plain-indices", indices(looked_up=True, computed=True)),
     "an index that is below one": ("plain-indices", indices(looked_up=True, wraps=False)),
-    "a sum of a forward pass": ("sums-of-rows", bias_gradient(backward=False)),
-    "a sum of each row": ("sums-of-rows", bias_gradient(rows=False)),
     "a factor of a forward pass": ("turned-operands", turned(backward=False)),
     "a weight that is turned": ("turned-operands", turned(weight=True)),
     "samples that become rows": ("turned-operands", turned(order=(1, 0, 2))),
