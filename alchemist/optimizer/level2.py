@@ -11,10 +11,11 @@ from typing import Any
 
 from ttnn_shim.queries import Memory
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import OptionError
 from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import single_use
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
@@ -26,7 +27,7 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices, leaving
 from alchemist.optimizer.replaying import Replayed, replay
 from alchemist.optimizer.search import Plan, Policy, Taken, fastest_consistent, search
-from alchemist.optimizer.sharded import may_overwrite, memories
+from alchemist.optimizer.sharded import is_image, may_overwrite, memories
 from alchemist.optimizer.stream import MORE_CORES, is_wide, weight_may_move, widths
 from alchemist.optimizer.windows import blocks_of, halo_stays
 from alchemist.options import CompilerOptions
@@ -74,6 +75,8 @@ def plans(
     Raises:
         OptionError: an override that names no op, or that the library refuses.
     """
+    if level > 1 and policy == "time":
+        _residuals_first(func)
     graph = forward_of(func)
     overrides = overriding.read(options_given, graph, machine) if options_given is not None else overriding.Overrides({}, set())
     cache: dict[Any, tuple[list[Choice], dict[str, int], OptionError | None]] = {}
@@ -143,6 +146,17 @@ def plans(
     for placed in placed_plans:
         placed.options, placed.refused = options, refused
     return sorted(placed_plans, key=lambda placed: placed.ns)
+
+
+def _residuals_first(func: FuncOp) -> None:
+    """Puts the residual, which other ops read too, first in a sum: shards of the first operand decide those of the sum, and the second may be interleaved."""
+    made: dict[SSAValue, int] = {result: place for place, op in enumerate(func.body.block.ops) for result in op.results}
+    for op in func.body.block.ops:
+        if op.name != "ttnn.add" or len(op.operands) != 2 or any(value not in made or value.type != op.results[0].type for value in op.operands):
+            continue
+        branch, residual = op.operands
+        if made[residual] < made[branch] and not single_use(residual) and single_use(branch) and not is_image(residual):
+            op.operands[0], op.operands[1] = residual, branch
 
 
 def _overwritten(step: Step) -> tuple[int, ...]:
