@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access, edit
 from alchemist.ir.access import shape
+from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import named
 from alchemist.ir.edit import connected, defining, functions, ops_named, rewrite, single_use
 from alchemist.ir.location import SourceInfo, is_gradient, set_source, sources_of
 from alchemist.ir.scopes import Chain, Group, assign_chains, chain_of_source, common_prefix, group
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
 from alchemist.passes.registry import Pass, register
 
@@ -377,6 +380,30 @@ def _where_called(info: SourceInfo, module: Chain) -> SourceInfo:
     index = info.scopes.index(module[-1])
     frames = info.frames[:index] if len(info.frames) == len(info.scopes) else info.frames[:-1]
     return replace(info, scopes=info.scopes[:index], frames=frames)
+
+
+@register("constants-last", fusing=True)
+class ConstantsLast(Pass):
+    """(x + a) + b with parameters or constants a and b, as of positions and token types, becomes x + (a + b), whose last sum const-eval computes once."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            fixed = FixedValues(func)
+            for op in [op for op in func.body.block.ops if op.name == _ADD]:
+                inner = defining(op.operands[0], _ADD)
+                kinds = {value.type for value in (*op.operands[:1], *op.results)}
+                if inner is None or not single_use(inner.results[0]) or len(kinds) > 1 or is_gradient(op) or op.operands[1] not in fixed:
+                    continue
+                x, first = inner.operands
+                if x in fixed or first not in fixed or x.type not in kinds or access.element_type(first) != access.element_type(op.operands[1]):
+                    continue
+                b = Builder.before(op)
+                b.source = sources_of(op)
+                dims = np.broadcast_shapes(shape(first), shape(op.operands[1]))
+                op.operands[1] = b.op(_ADD, [first, op.operands[1]], {}, [tensor(dims, access.element_type(first))])
+                op.operands[0] = x
+                edit.add_sources(op, inner)
+            edit.erase_dead(func)
 
 
 # --- A conversion that several modules share belongs to the module of its operand, not to its first reader. ---

@@ -151,7 +151,11 @@ TTIR_STAGES = (
         ("undo-rows", "heads-of-rows", "users-as-rows", "shared-factors", "turned-operands"),
         "ops work on rows in the order in which they are stored",
     ),
-    Stage("reassociate", ("residuals-last", "gradient-algebra", "batches-as-rows"), "arithmetic of a module and its gradient is in its shortest form"),
+    Stage(
+        "reassociate",
+        ("residuals-last", "constants-last", "gradient-algebra", "batches-as-rows"),
+        "arithmetic of a module and its gradient is in its shortest form",
+    ),
     Stage("fuse-activations", ("fuse-activation", "groups-in-parts"), "an activation of one use belongs to the op before it"),
     Stage("minimize-moves", ("fold", "fewer-moves", "position-tables"), "two neighbouring moves are the fewest that do their work"),
 )

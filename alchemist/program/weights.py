@@ -388,17 +388,21 @@ _LONGEST_SUM = 48
 def _summed(names: Sequence[str], computing: Sequence[Node]) -> str:
     """Of parameters that are laid beside each other and added, those with names of their own: cls_token, patches.bias, positions -> cls_token_and_positions.
 
-    Of names of one module that differ in one word, the words that are the same: bias_ih_l0, bias_hh_l0 -> bias_l0.
+    Of names of one module that differ in one word, the words that are the same: bias_ih_l0, bias_hh_l0 -> bias_l0. Of tables with modules of their own,
+    the modules: types.weight, positions.weight -> types_and_positions.
     """
-    if not any(node.spec.name == "ttnn.add" for node in computing) or not all(node.spec.name in _SUMMED for node in computing):
+    if not any(node.spec.name == "ttnn.add" for node in computing) or not all(node.spec.name in (*_SUMMED, SLICE) for node in computing):
         return ""
     split = [name.split(".") for name in names]
     columns = list(zip(*(parts[-1].split("_") for parts in split), strict=False))
     equal = [column[0] for column in columns if len(set(column)) == 1]
     if len({(*parts[:-1], parts[-1].count("_")) for parts in split}) == 1 and len(equal) == len(columns) - 1 > 0:
         return ".".join([*split[0][:-1], "_".join(equal)])
-    own = [parts for parts in split if parts[-1] not in _LEAVES_OF_MODULES]
-    text = "_and_".join(dict.fromkeys(parts[-1] for parts in own))
+    own = [parts[:-1] if len(parts) > 1 and parts[-1] == "weight" else parts for parts in split]
+    own = [parts for parts in own if parts[-1] not in _LEAVES_OF_MODULES]
+    words = list(dict.fromkeys(parts[-1] for parts in own))
+    last = f"_{words[-1].rpartition('_')[2]}" if all(parts[-1] == "weight" for parts in split) else ""
+    text = "_and_".join([*(word.removesuffix(last) for word in words[:-1]), *words[-1:]])
     if len(own) < 2 or len(text) > _LONGEST_SUM:
         return ""
     return ".".join([*common_prefix([parts[:-1] for parts in own]), text])

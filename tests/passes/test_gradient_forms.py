@@ -212,3 +212,19 @@ def test_what_goes_around_a_module_is_added_last() -> None:
 def test_near_misses_stay(case: str) -> None:
     name, before = UNCHANGED[case]
     check_unchanged(before, name)
+
+
+def with_constants(g: Graph, x: Any, first: Any, second: Any) -> Any:
+    return g("add", g("add", x, first), second)
+
+
+def test_parameters_are_added_to_one_another_first() -> None:
+    """Rows of token types and positions; a value that changes with the input stays where it is."""
+    row, rows = ((1, 8), F, "parameter"), ((4, 8), F, "parameter")
+    module = build(with_constants, ROWS, row, rows)
+    check_change(module, ["add", "add"], "constants-last")
+    run_pipeline(module, "constants-last")
+    first, last = (op for op in module.walk() if op.name == "ttir.add")
+    assert [value.index for value in first.operands] == [1, 2]
+    assert last.operands[1] is first.results[0]
+    check_unchanged(build(with_constants, ROWS, ROWS, rows), "constants-last")
