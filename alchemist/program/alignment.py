@@ -13,7 +13,8 @@ from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.constants import role_words
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, snake_case, unique
-from alchemist.program.still_moves import MOVE, STAYS
+from alchemist.program.scopes import MOVE
+from alchemist.program.still_moves import STAYS
 from alchemist.program.walk import bound_by, bound_in, mapped, with_values
 
 MAX_PARAMETERS = 7

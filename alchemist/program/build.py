@@ -48,6 +48,7 @@ from alchemist.program.tables import tabulated
 from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.update_loop import roll_updates
 from alchemist.program.variants import places_of
+from alchemist.program.walk import mapped
 from alchemist.program.weights import SharedWeights, name_prepared_weights
 from alchemist.version import VERSION
 
@@ -254,11 +255,10 @@ def _preorder(root: Definition) -> list[Definition]:
 
 
 def _main_file(graph: Graph, sources: Sources) -> str:
-    """The file most statements are in, of the model's own if there are any."""
-    frames = Counter(info.frames[-1] for node in graph.nodes for info in node.sources if info.frames)
-    files: Counter[str] = Counter()
-    for frame, count in frames.items():
-        files[frame.file] += count if sources.statement(frame) else 0
+    """The file that most of the quoted statements are in, however often each runs; of the model's own if there are any."""
+    frames = {info.frames[-1] for node in graph.nodes for info in node.sources if info.frames}
+    found = {(one.file, one.line) for frame in frames if (one := sources.statement(frame)) is not None}
+    files = Counter(file for file, _ in found)
     return max(files.keys() - {RECURRENT_CELLS}, key=lambda file: (files[file], file), default="")
 
 
@@ -305,7 +305,7 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
         named = any(context.result_names.get(id(call.function)) for item in definition.items for call in calls_of(item))
         if named or definition.is_recurrent_layer:  # calls its parameters as its cell does
             built[id(definition)], names[id(definition)] = _function(definition, context)
-    final = [built[id(definition)] for definition in definitions]
+    final = [_with_ordered_calls(built[id(definition)], context.orders) for definition in definitions]
     return [with_names(function, context.saved_names) for function in final] if context.saved_names else final, set().union(*names.values())
 
 
@@ -320,8 +320,11 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     notes = _shapes_of_parameters(definition, context)
     differing = {id(definition.parameters[index]) for index in definition.moving}
     memories = [None if value is None or id(value) in differing else value.type.config for value in body.parameter_values]
-    rows = zip(body.parameters, kinds, notes, memories, strict=True)
-    parameters = [model.Parameter(name, kind, note, memory=memory) for name, kind, note, memory in rows]
+    order = _source_order(definition, body.parameters, context)
+    context.orders[definition.name] = order
+    rows = list(zip(body.parameters, kinds, notes, memories, strict=True))
+    parameters = [model.Parameter(name, kind, note, memory=memory) for name, kind, note, memory in (rows[place] for place in order)]
+    notes = [notes[place] for place in order]
     for name in context.collections[id(definition)]:
         if name == "weights" or not definition.is_root:
             parameters.append(model.Parameter(name, "weights" if name == "weights" else "kept"))
@@ -343,6 +346,26 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
         tuple(place for place, places in enumerate(definition.results()) if len(places) > 1),
     )
     return function, body.local_names
+
+
+def _source_order(definition: Definition, names: Sequence[str], context: Context) -> tuple[int, ...]:
+    """Places of the tensor parameters in the order of the source's forward; those that it does not have come last."""
+    found = context.sources.function_of_class(definition.class_name)
+    own = definition.is_root or definition.method or definition.is_step or definition.is_recurrent_layer or definition.takes_weights
+    given = found[1].parameters if found and not own else ()
+    return tuple(sorted(range(len(names)), key=lambda place: given.index(names[place]) if names[place] in given else len(given)))
+
+
+def _with_ordered_calls(function: model.Function, orders: Mapping[str, tuple[int, ...]]) -> model.Function:
+    """The function, its calls with the arguments in the order of the called functions' parameters."""
+
+    def change(statement: model.Statement) -> model.Statement:
+        order = orders.get(statement.function, ()) if isinstance(statement, model.CallFunction) else ()
+        if not isinstance(statement, model.CallFunction) or [*order] == sorted(order):
+            return statement
+        return replace(statement, arguments=(*(statement.arguments[place] for place in order), *statement.arguments[len(order) :]))
+
+    return replace(function, body=mapped(function.body, change))
 
 
 def _head(definition: Definition, method: str, line: int) -> str:
@@ -576,7 +599,7 @@ def _listed(rows: Sequence[tuple[model.Variable, str]]) -> str:
 
 
 _PLACEMENT = "weights, inputs and outputs are in DRAM; other tensors are in L1, or in DRAM where the simulated time is not longer or L1 is full"
-_TIMES = f"of one call with its activation, simulated; {UNOPTIMIZED}: the same call without program_config, all its tensors in DRAM"
+_TIMES = f"simulated, of one call with its fused activation; {UNOPTIMIZED}: the same call without program_config, with all tensors in DRAM"
 """What the times in the comments at program configs are."""
 
 

@@ -14,7 +14,7 @@ from alchemist.program import model
 from alchemist.program.alignment import MAX_CONSTANTS, Aligned
 from alchemist.program.function_names import path_words
 from alchemist.program.names import identifier, snake_case, unique
-from alchemist.program.still_moves import MOVE
+from alchemist.program.scopes import MOVE
 from alchemist.program.walk import bound_in, mapped, names_of, with_values
 
 PARAMETER = "configs"

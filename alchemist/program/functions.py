@@ -14,6 +14,7 @@ from alchemist.program.graph import Graph, Node, TensorType, Value, ValueList
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.result_order import in_source_order
+from alchemist.program.scopes import MOVE, moved_norms
 from alchemist.program.state import lists_of
 from alchemist.program.updates import note_parts, takes_gradients, updates_alone, updates_in
 
@@ -201,7 +202,7 @@ Item = Node | CallItem | LoopItem
 
 def is_move(item: Item) -> bool:
     """Whether it only moves a tensor: a module is as thin with its operand's move as without."""
-    return isinstance(item, Node) and item.spec.name == "ttnn.to_memory_config"
+    return isinstance(item, Node) and item.spec.name == MOVE
 
 
 def reads(item: Item) -> list[Value]:
@@ -245,6 +246,7 @@ class Recovery:
             for index, value in enumerate(const_eval.results):
                 self._recipes[id(value)] = weight_names.recipe(const_eval, index)
         self._in_parts = {node.sources for node in graph.nodes if any(weight_names.is_part(value.key) for value in node.inputs())} - {()}
+        self._moved_norms = moved_norms(graph)
         self._modules = {scope.path for node in graph.nodes for info in node.sources for scope in info.scopes}
         self._by_key: dict[Hashable, Definition] = {}
         self._last_use: dict[int, int] = {}
@@ -306,7 +308,8 @@ class Recovery:
             inner = self._items(item.group) if isinstance(item, _Method) else self._items(item)
             probe = self._probe(item, inner)
             only_calls = all(isinstance(part, CallItem) for part in inner) and item not in layers
-            if sum(not is_move(part) for part in inner) < 2 or _is_wide(probe) or only_calls:
+            thin = sum(not is_move(part) for part in inner) < 2 and not any(part in self._moved_norms for part in inner)
+            if thin or _is_wide(probe) or only_calls:
                 flat.extend(inner)
             else:
                 flat.append(self._call(item, probe))
@@ -368,7 +371,11 @@ class Recovery:
             found = self._sources.function_of_class(probe.class_name)
             level = len(tree.chain) - 1
             source, statement_of = found[1] if found else None, lambda value: self._statement_of(value, level)
-            ordered = in_source_order(probe.class_name, probe.returns, source, statement_of)
+
+            def aliases(name: str) -> list[str]:
+                return self._sources.aliases(Frame(found[0], found[1].end_line), name) if found else []
+
+            ordered = in_source_order(probe.class_name, probe.returns, source, statement_of, aliases)
             probe.returns = ordered or self._side_results_last(probe.returns, tree.hi)
             if probe.is_step and not ordered:  # the cell of another framework, without a source: in the order in which it takes its states
                 probe.returns.sort(key=_state_place)

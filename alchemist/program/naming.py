@@ -32,7 +32,9 @@ from alchemist.program.roles import (
     argument_role,
     column_matrix,
     computed_role,
+    cut_patches,
     feeds_heads,
+    fused_activation,
     given_role,
     noun_of,
     parameter_name,
@@ -42,7 +44,7 @@ from alchemist.program.roles import (
     zeroes_rows,
 )
 from alchemist.program.runs import FOREVER, Finals, flat_items
-from alchemist.program.still_moves import MOVE
+from alchemist.program.scopes import MOVE
 
 _CUSTOMARY = {
     **dict.fromkeys(SPLITTING_HEADS, ("query", "key", "value")),
@@ -50,7 +52,7 @@ _CUSTOMARY = {
     "ttnn.sort": ("values", "indices"),
 }
 """What the results of ops with several are called."""
-_UNTELLING = frozenset({"result", "res", "ret", "out", "output", "tmp"})
+_UNTELLING = frozenset({"result", "res", "ret", "out", "output", "outputs", "tmp"})
 """What functions call whatever they return."""
 _ARITHMETIC = named("ttnn", "arithmetic", "extreme") | {"ttnn.divide"}
 _PAGED = "ttnn.to_layout"
@@ -130,6 +132,8 @@ class Naming(ParameterNames):
                 if backward and isinstance(item, Node):  # a factor of the derivative is no gradient of the target
                     intermediate = f"d_{intermediate}" if intermediate and any(map(is_gradient, item.inputs())) else ""
         module, others = self._attribute_names(item)
+        if isinstance(item, CallItem) and count == 1 and any(returned) and out[0] and _UNTELLING.issuperset(out[0]):
+            out[0][:0] = returned
         if isinstance(item, CallItem) and count == 1 and (place := self._place_in_list(item)) and self._is_reassigned(item, index, items, own, last):
             out[0].insert(0, place)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
@@ -148,6 +152,7 @@ class Naming(ParameterNames):
             names[:0] = self._placed_name(item)
             names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
             joined = [JOINED_HEADS] if isinstance(item, Node) and feeds_heads(item) else []
+            names[:0] = joined if len(own) > 1 else []  # `queries` is the first of three statements' targets
             names[:0] = self._step_of_training(item, own) if count == 1 else []
             names[:0] = [given] if (given := given_role(item)) else []
             names += [*joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
@@ -419,7 +424,7 @@ class Naming(ParameterNames):
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
             places = [place] if (place := self._place_in_list(item)) else []  # of several elements of a list: `down`, `down_1`
             return [*names, *places, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
-        if own := self._of_gates(item) or table_part(item):
+        if own := self._of_gates(item) or table_part(item) or cut_patches(item):
             return [own], []
         module: list[str] = []
         moved, others = self._moved_names(item)
@@ -439,6 +444,8 @@ class Naming(ParameterNames):
         own = _last_word(leaf.path) if leaf is not None and not self._of_library() else ""
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
+        if len(item.sources) > 1 and (activation := fused_activation(item)):  # `gate_proj_silu` is no result of gate_proj
+            module = [f"{name}_{activation}" if name in (weight, own) and name != dissolved else name for name in module if name]
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, COMPARED.get(item.spec.name.removeprefix("ttnn."), "") if role else noun_of(item)]
 

@@ -46,7 +46,7 @@ class Context:
     hints: what a function's first call gives its parameters. collections: those that a
     function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program returns in a list, the
     word before the number in their names. result_names: what a function calls its results, "" where it has no telling name. parameter_names: what it calls its
-    tensors.
+    tensors. orders: places of a function's tensor parameters in the order in which it takes them.
     """
 
     sources: Sources
@@ -63,6 +63,7 @@ class Context:
     output_words: Mapping[int, str] = field(default_factory=dict)
     result_names: dict[int, list[str]] = field(default_factory=dict)
     parameter_names: dict[int, list[str]] = field(default_factory=dict)
+    orders: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
         line = statement.line if statement else frame.line
@@ -266,7 +267,8 @@ class ParameterNames:
             chain = chain_of_source(info)
             if chain and info.frames and f"{weight_path(chain[-1].path)}.".startswith(f"{call.path}."):
                 statement = self._context.sources.statement(info.frames[-1])
-                return statement.targets[0] if statement is not None and len(statement.targets) == 1 else ""
+                unfinished = any(one.frames and one.frames[-1] == info.frames[-1] for user in value.users for one in user.sources)
+                return statement.targets[0] if statement is not None and len(statement.targets) == 1 and not unfinished else ""
         return ""
 
     def _assigned(self, call: CallItem, value: Value) -> list[str]:

@@ -11,7 +11,9 @@ from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, common
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
+MOVE = "ttnn.to_memory_config"
 _LOOK_UPS = named("ttnn", "look_up")
+_NORMS = named("ttnn", "row_norm")
 _NUMBER = re.compile(r"\d+")
 _MIN_OPS = 4
 """Ops of a look-up that are worth a function."""
@@ -35,7 +37,33 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         if whole and leaf.path and is_library(leaf.class_name) and around[-1].path != leaf.path and any(node.spec.name in _LOOK_UPS for node in nodes):
             chains.update(dict.fromkeys(nodes, (*around, leaf)))
     _add_norms(graph, chains)
+    for norm, (leaf, move) in moved_norms(graph).items():
+        around = chains[norm]
+        chains[norm] = chains[move] = around if around[-1].path == leaf.path else (*around, leaf)
+        move.sources = norm.sources
     return chains
+
+
+def moved_norms(graph: Graph) -> dict[Node, tuple[Scope, Node]]:
+    """Norms with their modules and the moves of their results, where the program moves the result of every norm of the class at once.
+
+    before: norm(x); move; ... norm(y); move         after: norm moves its result, as a function that all callers share
+    """
+    found: dict[str, list[tuple[Node, Scope, Node | None]]] = {}
+    for node in graph.nodes if not any(node.is_gradient for node in graph.nodes) else ():
+        leaves = {info.scopes[-1] for info in node.sources if info.scopes} if node.spec.name in _NORMS else ()
+        for leaf in leaves:
+            users = node.results[0].users
+            at_once = len(leaves) == len(users) == 1 and users[0].spec.name == MOVE and users[0].position == node.position + 1
+            own = leaf.path and all(value.key.startswith(f"{leaf.path}.") for value in node.inputs() if value.key)
+            found.setdefault(leaf.class_name, []).append((node, leaf, users[0] if at_once and own and not node.results[0].returned else None))
+    return {
+        node: (leaf, move)
+        for rows in found.values()
+        if all(move is not None for _, _, move in rows) and len({_NUMBER.sub("#", leaf.path) for _, leaf, _ in rows}) > 1
+        for node, leaf, move in rows
+        if move is not None
+    }
 
 
 def _add_norms(graph: Graph, chains: dict[Node, Chain]) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.program import model
+from alchemist.program.scopes import MOVE
 from alchemist.program.walk import arguments_of, bound_by, bound_in, code_of, names_of, with_values
 
-MOVE = "ttnn.to_memory_config"
 STAYS = "if it lies elsewhere"
 """The remark of a move that some functions do not need."""
 _IN_PLACE = "_in_place"

@@ -10,6 +10,10 @@ import torch
 from torch import nn
 
 from alchemist import codegen_py
+from alchemist.ir.location import Scope, SourceInfo
+from alchemist.ops.spec import TTNN_OPS
+from alchemist.program.graph import Graph, Node, TensorType, Use, Value
+from alchemist.program.scopes import chains_of, moved_norms
 from tests.program.evaluate import run
 
 
@@ -137,3 +141,32 @@ def test_a_function_that_a_variable_is_called_like_has_a_verb(tmp_path: Path) ->
     text = (codegen_py(_Named().eval(), torch.zeros(2, 32, 64), export_path=tmp_path / "made", export_golden="none").path / "main.py").read_text()
     assert "def apply_layer_norm(" in text
     assert "layer_norm = ttnn.sin(" in text
+
+
+def test_norms_move_their_results_where_all_norms_of_a_class_do() -> None:
+    """Then the move is the last statement of the norm's function, and no caller repeats it."""
+    norm_spec, move_spec, relu = (TTNN_OPS[f"ttnn.{name}"] for name in ("rms_norm", "to_memory_config", "relu"))
+
+    def graph(moves: int) -> tuple[Graph, list[Node], list[Node]]:
+        kind = TensorType((32, 32))
+        values, nodes, norms, moved = [Value(kind, name="x")], [], [], []
+        for index in range(2):
+            scopes = (Scope("", "Net"), Scope(f"norm{'ab'[index]}", "Net.Norm"))
+            source = (SourceInfo(scopes, (), "aten.op", "y"),)
+            weight = Value(kind, key=f"{scopes[1].path}.weight")
+            arguments = tuple(zip(norm_spec.args[:1], (Use(values[-1]),), strict=True))
+            weight_arg = next(arg for arg in norm_spec.args if arg.name == "weight")
+            norms.append(Node(norm_spec, (*arguments, (weight_arg, Use(weight))), (Value(kind),), source))
+            nodes.append(norms[-1])
+            if index < moves:
+                moved.append(Node(move_spec, ((move_spec.args[0], Use(norms[-1].results[0])),), (Value(kind),)))
+                nodes.append(moved[-1])
+            nodes.append(Node(relu, ((relu.args[0], Use(nodes[-1].results[0])),), (Value(kind),), (SourceInfo(scopes[:1], (), "aten.op", "z"),)))
+            values.append(nodes[-1].results[0])
+        return Graph((values[0],), (), nodes, (values[-1],), ("y",)), norms, moved
+
+    made, norms, moved = graph(2)
+    chains = chains_of(made)
+    assert [chains[move][-1].path for move in moved] == ["norma", "normb"]
+    assert {norm: move for norm, (_, move) in moved_norms(made).items()} == dict(zip(norms, moved, strict=True))
+    assert not moved_norms(graph(1)[0])

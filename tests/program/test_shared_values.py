@@ -180,8 +180,8 @@ def test_values_before_equal_layers_are_named_by_what_the_layers_call_them() -> 
     """A sum that all layers share, queries that are a weight, and what the first layer computes from weights alone."""
     made = program(Detector(), INPUTS[0])
     parameters = {function.name: [one.name for one in function.parameters if one.kind == "tensor"] for function in made.functions}
-    assert parameters["query_layer_first"] == ["key_input", "asked", "memory", "hidden"]
-    assert parameters["query_layer"] == ["hidden", "queries", "key_input", "memory"]
+    assert parameters["query_layer_first"] == ["hidden", "memory", "key_input", "asked"]
+    assert parameters["query_layer"] == ["hidden", "queries", "memory", "key_input"]
     (root,) = (function for function in made.functions if function.name == "detector")
     comments = [one.text for one in root.body if isinstance(one, model.Comment)]
     assert any(text.startswith("the layers up to asked and hidden read no input") for text in comments), comments
