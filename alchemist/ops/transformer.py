@@ -15,6 +15,8 @@ from alchemist.ops.spec import Sample
 Attributes = Mapping[str, Any]
 
 
+MASKED_SCORE = -1e9
+"""What a mask adds to the score of a hidden key: exp gives 0 in every format, and a row without any key stays finite."""
 NO_KEYS_SINK = -1e8
 """A sink far below any score and far above a masked one: attention returns zeros in rows without a key, and changes no other row."""
 

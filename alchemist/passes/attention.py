@@ -288,6 +288,7 @@ def _factor(value: SSAValue) -> tuple[Operation, SSAValue, float] | None:
 # --- The scale of a masked attention moves into the query's weights: for a scale other than 1 the library divides the mask, in every attention again.
 
 SPLIT = "ttir.split_query_key_value_and_split_heads"
+_FOLDED_NOTE = "scale=1.0: the query's weights are multiplied by {} already; with another scale, TT-NN divides the mask by it in each call"
 
 
 @register("scale-queries", fusing=True, from_level=1)
@@ -305,6 +306,7 @@ class ScaleQueries(Pass):
                 for reader, index in places:
                     _scale(reader, index, scale)
                 set_attr(op, "scale", 1.0)
+                set_attr(op, NOTE, _FOLDED_NOTE.format(scale))
 
 
 def _is_power_of_two(number: float) -> bool:
@@ -437,7 +439,7 @@ def _join(attention: Operation, concatenate: Operation) -> None:
 ATTENTION = "ttnn.scaled_dot_product_attention"
 FEWEST_HEADS = 4
 """A mask is cast if at least this many heads read it."""
-_NARROW_NOTE = "zeros and one large negative number: bfloat4_b holds both, and every head reads the mask from DRAM again"
+_NARROW_NOTE = "every head reads the mask from DRAM again: bfloat4_b is the smallest type, and holds zeros beside one large negative number"
 LEAST_MASKED = -1e4
 """Values at or below this mask a position. The other value is 0, so that a block's shared exponent loses no precision."""
 

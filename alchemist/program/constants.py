@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from alchemist.ir.op_class import short_names
 from alchemist.ops.spec import LARGEST_BFLOAT16, Arg, EnumRef, Kind
+from alchemist.ops.transformer import MASKED_SCORE
 from alchemist.program import model
 from alchemist.program.activations import form_of
 from alchemist.program.bundle_constants import bundles_in, name_bundles
@@ -26,8 +27,13 @@ _MESH_AXES = {
     "CHIP_COLUMNS": "Axis of the mesh: along it, the chips of a row exchange, one of each column.",
 }
 """Names of the values 0 and 1 of `cluster_axis`, also of those that are used once, and their comments."""
-_BOUNDS = {"BFLOAT16_LOWEST": -LARGEST_BFLOAT16, "BFLOAT16_MAX": LARGEST_BFLOAT16}
-"""Numbers that have a name wherever they are used: the range of finite bfloat16 numbers."""
+_LARGEST_FLOAT32 = 3.4028234663852886e38
+_BOUNDS = {
+    "BFLOAT16_LOWEST": -LARGEST_BFLOAT16, "BFLOAT16_MAX": LARGEST_BFLOAT16, "FLOAT32_LOWEST": -_LARGEST_FLOAT32, "FLOAT32_MAX": _LARGEST_FLOAT32,
+    "MASKED_SCORE": MASKED_SCORE,
+}  # fmt: skip
+"""Numbers that have a name wherever they are used: the ranges of finite bfloat16 and float32 numbers, and what masks add to scores."""
+_BOUND_COMMENTS = {"MASKED_SCORE": "Added to the attention scores of masked keys."}
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
 _WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} would add up in bfloat16."
 _DEFAULT_COMMENT = "TT-NN's default for {}{}{}; written out so that you can edit it."
@@ -216,7 +222,7 @@ def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
         return _shards(entry.value.shard)
     if entry.kind is Kind.COMPUTE_CONFIG and isinstance(entry.value, model.Record):
         return _numerics(dict(entry.value.fields), entry.ops, tuned, asked)
-    return _GRID_COMMENT if entry.base == "GRID" else _MESH_AXES.get(entry.base, "")
+    return _GRID_COMMENT if entry.base == "GRID" else (_MESH_AXES | _BOUND_COMMENTS).get(entry.base, "")
 
 
 def _numerics(fields: Mapping[str, model.Value], ops: Iterable[str], tuned: bool, asked: tuple[str, str] | None) -> str:

@@ -90,7 +90,7 @@ def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: C
     done = list(dict.fromkeys(_DONE.get(node.spec.name, "") for node in reversed(computing)))
     if all(done) and files:
         return f"{listed}, {' and '.join(done)}" if done else listed
-    return f"from {listed or 'constants'}"
+    return f"computed from {listed}" if listed else "constants that no weight of the model is part of"
 
 
 def _join_numbered(stems: dict[str, list[str]]) -> None:

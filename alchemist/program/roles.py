@@ -18,7 +18,7 @@ ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
     "exponential_sum log_probabilities attn_mask attention_sink has_keys index "
-    "count mean_error projection rstd derivative loss preactivation at_least at_most above below matches differs both either".split()
+    "count mean_error patches projection rstd derivative loss preactivation at_least at_most above below matches differs both either".split()
 )
 """Names that `computed_role` and front ends give."""
 COMPARED = {"ge": "at_least", "le": "at_most", "gt": "above", "lt": "below", "eq": "matches", "ne": "differs", "logical_and": "both", "logical_or": "either"}
@@ -46,6 +46,9 @@ _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "pos
 _MASKS = frozenset({"attn_mask", "attention_mask"})
 _SCALING = named("ttnn", "arithmetic", "factor", "extreme", "elementwise_ternary") | {"ttnn.where"}
 _TO_SCORES = SHAPING | _SCALING
+_INDICES = frozenset({"ttnn.topk", "ttnn.sort", "ttnn.argmax"})
+"""Ops whose last result is indices."""
+_CUTTING = SHAPING | {"ttnn.fold", "ttnn.pad"}
 _MOST_STEPS = 6
 _COLUMNS = re.compile(r"(first|last|middle)_\d+_columns(_\d+)?$")
 """Constants that choose columns next to each other."""
@@ -148,6 +151,16 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
     return ""
 
 
+def fused_activation(node: Node) -> str:
+    """The activation that a product applies to its result, in its program config or by its argument; "" for none."""
+    for arg, raw in node.arguments if node.spec.name in PRODUCTS else ():
+        fused = dict(raw.fields).get("fused_activation") if isinstance(raw, model.Record) else None
+        name = fused.op if isinstance(fused, model.Unary) else raw.value if arg.name == "activation" and isinstance(raw, model.Literal) else ""
+        if name:
+            return str(name).lower()
+    return ""
+
+
 def _is_gate(node: Node, inputs: Sequence[Value]) -> bool:
     """Whether one factor of a product is an activation: an op of its own, part of the product before, or part of this op."""
     if any(isinstance(one, model.Unary) and one.op.lower() in ACTIVATIONS for _, raw in node.arguments if isinstance(raw, model.Items) for one in raw.items):
@@ -155,11 +168,8 @@ def _is_gate(node: Node, inputs: Sequence[Value]) -> bool:
     for before in (value.node for value in inputs if value.node is not None):
         if before.spec.name.removeprefix("ttnn.") in ACTIVATIONS:
             return True
-        for arg, raw in before.arguments if before.spec.name in PRODUCTS else ():
-            fused = dict(raw.fields).get("fused_activation") if isinstance(raw, model.Record) else None
-            name = fused.op if isinstance(fused, model.Unary) else raw.value if arg.name == "activation" and isinstance(raw, model.Literal) else ""
-            if str(name).lower() in ACTIVATIONS:
-                return True
+        if fused_activation(before) in ACTIVATIONS:
+            return True
     return False
 
 
@@ -354,6 +364,21 @@ def table_part(node: Node) -> str:
     return next((f"{part}_rows" for part in TABLE_PARTS for key in keys if key.endswith(f"_{part}")), "")
 
 
+def cut_patches(node: Node) -> str:
+    """ "patches" for the steps that cut an image into patches around ttnn.fold, before the product that embeds them; "" for any other op."""
+    if node.spec.name not in _CUTTING or len(node.results) != 1:
+        return ""
+    before, behind = node, node
+    for _ in range(_MOST_STEPS):
+        if "ttnn.fold" in (before.spec.name, behind.spec.name):
+            return "patches"
+        maker = before.inputs()[0].node if before.inputs() else None
+        before = maker if maker is not None and maker.spec.name in _CUTTING else before
+        users = behind.results[0].users
+        behind = users[0] if len(users) == 1 and users[0].spec.name in _CUTTING else behind
+    return ""
+
+
 def column_matrix(node: Node) -> str:
     """Which of the constants that choose columns a product is with; "" for any other op."""
     keys = [value.key.rpartition(".")[2] for value in node.inputs()[1:2]] if node.spec.name == "ttnn.matmul" else []
@@ -424,9 +449,9 @@ def explanation(node: Node) -> str:
     if zeroes_rows(node):
         return "zeros where all keys of a row are masked, as the framework gives"
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
-        return "below every score: attention gives zeros where all keys of a row are masked, as the framework does"
+        return "far below visible keys' scores, far above masked keys': attention returns zeros in rows without a visible key, as the framework does"
     if any(arg.name == "attention_sink" and value.key.rpartition(".")[2] == arg.name for arg, raw in node.arguments for value in values_of(raw)):
-        return "attention_sink lies below every score: a row whose keys are all masked gives zeros, as in the framework"
+        return "attention_sink: far below the scores of visible keys, so that a row whose keys are all masked returns zeros, as in the framework"
     if _projects_sequence(node):
         summed = any(arg.name == "bias" and len(value.made_from) > 1 for arg, raw in node.arguments for value in values_of(raw))
         return f"input part of all steps' gates{', both biases added' * summed}; only the hidden part depends on the step before"
@@ -436,6 +461,9 @@ def explanation(node: Node) -> str:
         and any(value.key or value.name for value in node.inputs())
     ):
         return "the indices of this look-up are constants at export: a slice of the table"
+    cast = node.inputs()[0] if node.spec.name == "ttnn.typecast" else None
+    if cast is not None and cast.node is not None and cast.node.spec.name in _INDICES and cast is cast.node.results[-1]:
+        return f"{cast.node.spec.target} returns {cast.type.dtype} indices; the rest of the program computes with {node.results[0].type.dtype}"
     for arg, raw in node.arguments:
         added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
         if added is not None and added.node is not None and not added.key:

@@ -112,7 +112,8 @@ class Body(Naming):
         inherited = set(held.values()) - (carried or {}).keys()
         for index, item in enumerate(items):
             behind = next((other for other in items[index:] if not _is_reshard(other)), item)  # a move is part of the statement that reads its result
-            comments = {} if behind is not item and isinstance(behind, LoopItem) else self._comments(behind)
+            early = behind is not item and all(value not in reads(behind) for value in writes(item))  # moved long before it is read
+            comments = {} if early or (behind is not item and isinstance(behind, LoopItem)) else self._comments(behind)
             if not quiet and not comments.keys() <= group:
                 out += [model.Blank(), *[model.Comment(text) for key, text in comments.items() if key not in group]]
                 group = set(comments) | (group if group & comments.keys() else set())
@@ -124,7 +125,7 @@ class Body(Naming):
                 made = [carried.last for carried in item.carried]
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
-                note = item.note or explanation(item) or self._unconfigured(item) if isinstance(item, Node) else ""
+                note = self._note(item) if isinstance(item, Node) else ""
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
@@ -513,6 +514,12 @@ class Body(Naming):
         names, dtype = [self._names[id(value)] for value in outputs], outputs[0].type.dtype
         stay, are = ("stay", "they are program outputs") if len(names) > 1 else ("stays", "it is a program output")
         return f"{' and '.join(names)} {stay} {dtype}: {are}"
+
+    def _note(self, node: Node) -> str:
+        """What the pass that created the op says of it, and what the program does; a move's memory alone."""
+        if node.note.startswith(RESHARD):
+            return node.note
+        return "; ".join(filter(None, (node.note, explanation(node)))) or self._unconfigured(node)
 
     def _unconfigured(self, node: Node) -> str:
         """A comment on a product without a program config, where most products of the program have one."""

@@ -101,7 +101,7 @@ SAID = {
     "the only product without a config": "# no program_config: none that was tried is clearly faster than TT-NN's own choice\n",
     "an activation that runs by itself": "# activation: sigmoid runs as an op of its own after the product: alchemist sets fused_activation",
     "a weight is no tensor in L1": "Memory    weights, inputs and outputs are in DRAM; ",
-    "what a time is compared with": "Times     of one call with its activation, simulated; unoptimized: the same call without program_config",
+    "what a time is compared with": "Times     simulated, of one call with its fused activation; unoptimized: the same call without",
     "a config that TT-NN would take anyway": "with a bfloat16 result, with or without a program_config; written out so that you can edit it.",
     "the form of an activation": "GELU's parameter 0.0: the exact form; 1.0 would be the approximation",
 }

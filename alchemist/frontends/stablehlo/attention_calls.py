@@ -12,9 +12,7 @@ from xdsl.ir import Operation
 from alchemist.frontends.stablehlo.convert import Converter, prop, type_of
 from alchemist.frontends.stablehlo.values import Unsupported, Val
 from alchemist.ir.value import Value, constant, full
-
-_LOWEST = -1e9
-"""Added to scores that are masked: finite in bfloat16."""
+from alchemist.ops.transformer import MASKED_SCORE
 
 
 def _flag(attributes: Mapping[str, Any], name: str, default: bool) -> bool:
@@ -39,7 +37,7 @@ def flash_mla_prefill(c: Converter, op: Operation, vals: Sequence[Val]) -> Seque
     if _flag(attributes, "has_attention_mask", bool(rest)) and rest:
         scores += rest[0]
     elif _flag(attributes, "is_causal", True):
-        hidden = np.where(_visible(query.shape[2], length, 0), 0.0, _LOWEST).astype(np.float32)[None, None]
+        hidden = np.where(_visible(query.shape[2], length, 0), 0.0, MASKED_SCORE).astype(np.float32)[None, None]
         scores += constant(c.e.b, hidden).cast(of)
     return [Val(result, of, scores.op("softmax", dimension=3).matmul(value).ssa)]
 

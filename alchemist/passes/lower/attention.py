@@ -10,6 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape, struct
 from alchemist.ir.edit import add_sources
 from alchemist.ir.layout import TILE_EDGE, TTNNLayout
+from alchemist.ops.spec import NOTE
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.movement import is_faster_with
 from alchemist.passes.lower.configs import compute_config
@@ -47,7 +48,7 @@ def sdpa(c: Lowering, op: Operation) -> None:
         "sliding_window_size": access.attr(op, "sliding_window_size"),
         "alchemist.compute_config": compute_config(c.options),
     }
-    attention = c.emit("scaled_dot_product_attention", operands, attributes)
+    attention = c.emit("scaled_dot_product_attention", operands, attributes, note=str(access.attr(op, NOTE, "")))
     if not c.options.optimization_level and isinstance(attention, OpResult):
         _chunked(c, attention.op)
     c.set(result, c.convert(attention, TILE, dtype))

@@ -20,10 +20,7 @@ from alchemist.ir.access import shape as shape_of
 from alchemist.ir.dialects import has_trait
 from alchemist.ops.evaluate import evaluate
 from alchemist.ops.spec import LARGEST_BFLOAT16
-from alchemist.ops.transformer import NO_KEYS_SINK
-
-MASKED = -1e9
-"""Additive value of a masked position: exp gives 0 in every format, and a row without any key stays finite."""
+from alchemist.ops.transformer import MASKED_SCORE, NO_KEYS_SINK
 
 
 @rule("aten.scaled_dot_product_attention.default")
@@ -75,7 +72,7 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
         rows = allowed.any(-1, keepdim=True)
         keyed = not bool(rows.all()) and (mask.dtype == torch.bool or c.constant(rows.to(q.dtype)))
         if mask.dtype != torch.bool and not bool(allowed.all()):
-            mask = c.constant(mask.const.clamp(min=MASKED))
+            mask = c.constant(mask.const.clamp(min=MASKED_SCORE))
     elif mask.dtype == torch.bool:
         keyed = not _keeps_first_key(c.before_broadcast(mask).ssa)
     else:
@@ -89,16 +86,16 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
 
 
 def _finite(c: Emitter, mask: Tensor) -> Tensor:
-    """The mask with `MASKED` for numbers that bfloat16 cannot store: as the fill of a `where` whose finite fill is too low, else by a maximum."""
+    """The mask with `MASKED_SCORE` for numbers that bfloat16 cannot store: as the fill of a `where` whose finite fill is too low, else by a maximum."""
     owner = mask.ssa.owner
     if isinstance(owner, Operation) and owner.name == "ttir.where":
         condition, *chosen = owner.operands
         lowest = [_lowest(c, value) for value in chosen]
         fills = [value for value, low in zip(chosen, lowest, strict=True) if low < -LARGEST_BFLOAT16]
         if min(lowest) > -math.inf and all(isinstance(fill.owner, Operation) and fill.owner.name == "ttir.full" for fill in fills):
-            a, b = (c.full(shape_of(one), MASKED, mask.dtype) if one in fills else c.value(shape_of(one), mask.dtype, one) for one in chosen)
+            a, b = (c.full(shape_of(one), MASKED_SCORE, mask.dtype) if one in fills else c.value(shape_of(one), mask.dtype, one) for one in chosen)
             return c.where(c.value(shape_of(condition), torch.bool, condition), a, b)
-    return c.binary("maximum", mask, MASKED)
+    return c.binary("maximum", mask, MASKED_SCORE)
 
 
 def _unmoved(value: SSAValue, last_dim: int | None = None) -> SSAValue:
@@ -199,10 +196,10 @@ def _additive(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> Tensor:
 
 
 def _numbers(c: Emitter, mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """0 and MASKED from a boolean mask; what only repeats it stays behind, so that the small mask is converted."""
+    """0 and MASKED_SCORE from a boolean mask; what only repeats it stays behind, so that the small mask is converted."""
     small = c.before_broadcast(mask)
     ones = (1,) * small.rank
-    added = c.where(small, c.full(ones, 0.0, dtype), c.full(ones, MASKED, dtype))
+    added = c.where(small, c.full(ones, 0.0, dtype), c.full(ones, MASKED_SCORE, dtype))
     return c.expand(added, mask.shape)
 
 
