@@ -34,17 +34,21 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
     used = [0] * len(ops)  # bytes of L1 on each core while an op runs
     read = dict.fromkeys(op.operands[0] for op in ops if has_trait(op, "convolution2d"))
     lines: set[object] = set()
+    moved: set[SSAValue] = set()
     others = [op.results[0] for op in ops if len(op.results) == 1 and op.results[0] not in read]
     for image, limit in [*((image, 0.0) for image in read), *((image, AS_FAST) for image in read), *((image, 1.0) for image in others)]:
         values = _views(image) if image in read else [image]
         maker = values[0].owner
         if not isinstance(maker, Operation) or (limit and _line(maker) not in lines):
             continue
+        if image not in read and any(other not in moved and _is_equal(other, image) for other in read):  # the last of equal blocks would be another one
+            continue
         users = [use.operation for use in image.uses]
         alive = range(place[maker], 1 + max((place[user] for user in users), default=0))
         size = _bytes_per_core(image)
         if size is None or any(used[number] + size > BUDGET_BYTES for number in alive) or not _is_faster(maker, values, users, l1_small, limit):
             continue
+        moved.add(image)
         for number in alive:
             used[number] += size
         for value in values:
@@ -59,6 +63,12 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
 def _line(op: Operation) -> object:
     """The op and its statement in the model: if the image of one block is in L1, those of the other blocks may be, so that the blocks stay one function."""
     return op.name, tuple(info.frames[-1] if info.frames else "" for info in sources_of(op))
+
+
+def _is_equal(one: SSAValue, two: SSAValue) -> bool:
+    """Whether the images are results of one statement of the model, and of one size."""
+    makers = [image.owner for image in (one, two)]
+    return one.type == two.type and all(isinstance(maker, Operation) for maker in makers) and _line(makers[0]) == _line(makers[1])  # type: ignore[arg-type]
 
 
 def _views(image: SSAValue) -> list[SSAValue]:

@@ -351,7 +351,8 @@ def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -
     if len(layers) == 1 and base.endswith("_MATMUL"):
         return (f"LAYER{layers.pop()}_{base}",)
     keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument)]
-    words = [constant_case(word) for word in path_words("".join(piece for piece in keys[0] if isinstance(piece, str)))] if keys else []
+    path = path_words("".join(piece for piece in keys[0] if isinstance(piece, str))) if keys else []
+    words = [constant_case(word) for word in path if len(path) == 1 or not re.fullmatch(r"item_\d+", word)]  # `0` in `projections.0.0` says nothing
     begin = f"{constant_case(call.function)}_"
     own = f"{words[-1]}_{base.removeprefix(begin)}" if words and base.startswith(begin) else ""
     counted = [word for word in words if word[-1:].isdigit()]

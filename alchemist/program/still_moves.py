@@ -14,7 +14,7 @@ from alchemist.program import model
 from alchemist.program.scopes import MOVE
 from alchemist.program.walk import arguments_of, bound_by, bound_in, code_of, names_of, with_values
 
-STAYS = "if it lies elsewhere"
+STAYS = "no-op if it is there already"
 """The remark of a move that some functions do not need."""
 _IN_PLACE = "_in_place"
 _COMPUTING = (model.Call, model.CallFunction, model.Loop, model.If, model.Return)
