@@ -74,9 +74,12 @@ class MaskIndex:
     line: str
 
 
-def select(c: Lowering, x: Any, indices: Sequence[Any]) -> Masked | None:
-    """`x[indices]` for one boolean mask, or for all index tensors of its `nonzero`; None for other indices."""
-    place = _mask_of(indices)
+def select(c: Lowering, x: Any, indices: Sequence[Any], *, is_open: bool = True) -> Masked | None:
+    """`x[indices]` for one boolean mask, or for all index tensors of its `nonzero`; None for other indices.
+
+    is_open: whether the number of selected rows is open in the graph; else a mask of known values is an index like others.
+    """
+    place = _mask_of(indices, is_open)
     if place is None or not isinstance(x, Tensor) or place[1].shape != x.shape[place[0] : place[0] + place[1].rank]:
         return None
     return Masked(x, place[1], c.location(), place[0])
@@ -84,7 +87,7 @@ def select(c: Lowering, x: Any, indices: Sequence[Any]) -> Masked | None:
 
 def write(c: Lowering, x: Tensor, indices: Sequence[Any], values: Any, accumulate: bool) -> Tensor | None:
     """`x[indices] = values`, or `+=`, for an index as in `select`; None where it has no form of fixed shape."""
-    target = select(c, x, indices)
+    target = select(c, x, indices, is_open=isinstance(values, Masked))
     if target is None:
         return None
     if isinstance(values, Masked):
@@ -136,10 +139,10 @@ def count(c: Lowering, masked: Masked) -> Tensor:
     return rows
 
 
-def _mask_of(indices: Sequence[Any]) -> tuple[int, Tensor] | None:
-    """(first dimension, mask) of an index that is one mask whose values the program computes."""
+def _mask_of(indices: Sequence[Any], is_open: bool) -> tuple[int, Tensor] | None:
+    """(first dimension, mask) of an index that is one mask. is_open: as in `select`."""
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
-    if len(given) == 1 and isinstance(given[0][1], Tensor) and given[0][1].dtype == torch.bool and given[0][1].const is None:
+    if len(given) == 1 and isinstance(given[0][1], Tensor) and given[0][1].dtype == torch.bool and (is_open or given[0][1].const is None):
         return given[0]
     if not given or not all(isinstance(index, MaskIndex) and index.mask is given[0][1].mask for _, index in given):
         return None
@@ -155,6 +158,8 @@ def _alike(parts: Sequence[Any]) -> bool:
 def _equal(a: Tensor, b: Tensor) -> bool:
     if a is b:
         return True
+    if a.const is not None and b.const is not None:
+        return bool(torch.equal(a.const, b.const))
     return a.const is None and b.const is None and a.shape == b.shape and _equal_values(a.ssa, b.ssa, _DEEPEST)
 
 
