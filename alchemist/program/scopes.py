@@ -99,7 +99,7 @@ def _hand_on_alike(weights: Sequence[Value]) -> None:
     """Weights of modules of one kind are handed to all of these modules where one of them is made of something outside its module."""
     above: dict[str, int] = {}
     for value in weights:
-        path = (value.home or "").split(".")
+        path = value.home.split(".") if value.home else []
         shared = min((len(common_prefix([path, name.split(".")])) for name in value.made_from), default=len(path))
         above[_kind(value)] = max(above.get(_kind(value), 0), len(path) - shared)
     for value in weights:

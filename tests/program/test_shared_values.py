@@ -224,3 +224,31 @@ def test_a_constant_has_no_name_that_a_computed_argument_needs() -> None:
     made = program(BertModel(config).eval(), torch.arange(32)[None], torch.ones(1, 32, dtype=torch.int64))
     (layer,) = [function for function in made.functions if function.name == "bert_layer"]
     assert [parameter.name for parameter in layer.parameters][:2] == ["hidden_states", "attention_mask"]
+
+
+class Head(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for i, layer in enumerate(self.layers):
+            x = torch.relu(layer(x)) if i < 2 else layer(x)
+        return x
+
+
+class Boxes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.boxes = Encoder(), Head()
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.boxes(self.encoder(tokens)).sigmoid()
+
+
+def test_layers_of_a_head_read_their_own_weights_though_the_caller_fuses_the_last_one() -> None:
+    result = capture(Boxes().eval(), INPUTS[:1], {}, "torch")
+    program = build_program(lower_to_ttnn(result.module, CompilerOptions()).module, result)
+    (head,) = (function for function in program.functions if function.module.endswith("Head"))
+    assert [parameter.kind for parameter in head.parameters] == ["tensor", "weights"]
+    assert any(isinstance(one, model.Loop) for one in head.body)
