@@ -318,7 +318,8 @@ class Naming(ParameterNames):
         name = self._names.get(id(source))
         if name is None or last.get(id(source), -1) > index:
             return []
-        if item.spec.name == _PAGED:
+        one_of_targets = any(name in statement.targets and len(statement.targets) > 1 for statement in self._own_statements(item))
+        if item.spec.name == _PAGED or one_of_targets:  # `q, k, v = (part.view(...).transpose(1, 2) for part in (q, k, v))`
             return [name]
         here = {(statement.file, statement.line) for statement in self._own_statements(item)}
         while source.node is not None and source.node.spec.name == _PAGED and source.node.inputs():
