@@ -51,6 +51,11 @@ def grid_text(grid: tuple[int, int]) -> str:
     return f"{rows}x{columns} cores" if rows == columns else f"{rows} row{'s' * (rows > 1)} of {columns} cores"
 
 
+def cores_text(used: int, grid: int) -> str:
+    """Cores with work, of those of a grid."""
+    return f"{used} of {grid} cores" if used < grid else f"{used} core{'s' if used > 1 else ''}"
+
+
 def sizes(op: Operation, fp32: bool) -> Sizes | None:
     """None for a matmul that no program config supports: transposed operands."""
     if access.attr(op, "transpose_a") or access.attr(op, "transpose_b"):
@@ -188,9 +193,11 @@ def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], re
         for block_width in sorted({-(-across // cores), -(-across // (cores // 2))}):
             block = (shape.m, block_width) if in0 else (block_width, shape.n)
             for inner, subblock, part in _steps(shape, block):
-                config = multicast_1d(machine.rectangle(-(-across // block_width)), inner, subblock, block, fused, in0, part)
                 used = -(-across // block_width)
-                yield Candidate(f"{used} core{'s' if used > 1 else ''}, {block[0]}x{block[1]} tiles each", attributes(op, machine, config), operands, result)
+                grid = machine.rectangle(used)
+                config = multicast_1d(grid, inner, subblock, block, fused, in0, part)
+                text = f"{cores_text(used, math.prod(grid))}, {block[0]}x{block[1]} tiles each"
+                yield Candidate(text, attributes(op, machine, config), operands, result)
 
 
 def _fewest(blocks: list[tuple[int, int]], shape: Sizes) -> list[tuple[int, int]]:
@@ -226,4 +233,6 @@ def _batched(op: Operation, machine: Machine, shape: Sizes, operands: dict[int, 
         for subblock in subblocks(rows, shape.n, shape.most_subblock, False):
             for inner in divisors(shape.k, MOST_INNER)[:4]:
                 config = reuse(machine.grid, inner, subblock, (rows, shape.n))
-                yield Candidate(f"{rows}x{shape.n} tiles of one batch entry per core", attributes(op, machine, config), operands, result)
+                used = min(shape.batch * shape.m // rows, math.prod(machine.grid))
+                text = f"{cores_text(used, math.prod(machine.grid))}, {rows}x{shape.n} tiles of one batch entry each"
+                yield Candidate(text, attributes(op, machine, config), operands, result)

@@ -13,7 +13,7 @@ from alchemist.ops.spec import Kind
 from alchemist.program import model
 from alchemist.program.walk import leaves, mapped, with_values
 
-GELU_COMMENT = "GELU's parameter {}: the exact form; 1.0 would be the approximation"
+EXACT_COMMENT = "{}'s parameter 0.0: the exact form; 1.0 would be the approximation"
 MIN_USES = 3
 """Places that are worth a constant."""
 
@@ -56,7 +56,7 @@ def _fields(value: model.Value) -> Iterator[model.Unary]:
 
 def form_of(activation: model.Unary) -> str:
     """A comment on what a parameter means, "" where that is plain."""
-    return GELU_COMMENT.format(*activation.parameters) if activation.op == "GELU" and activation.parameters == (0.0,) else ""
+    return EXACT_COMMENT.format(activation.op) if activation.op in ("GELU", "TANH") and activation.parameters == (0.0,) else ""
 
 
 def _without(comment: str, told: Iterable[str]) -> str:

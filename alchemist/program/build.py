@@ -41,7 +41,7 @@ from alchemist.program.parameter_names import Context
 from alchemist.program.prepare import named_by_layer, prepare_functions
 from alchemist.program.prepared_facts import prepared_fact, weight_count
 from alchemist.program.runs import flat_items
-from alchemist.program.scopes import chains_of, module_runs
+from alchemist.program.scopes import NORMS, chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
 from alchemist.program.tables import tabulated
@@ -140,7 +140,7 @@ def build_from_graph(
         now = {name: apart.get(new, new) for name, new in {**{one: one for one in apart}, **merged.renamed}.items()}
         named = with_type_names([renamed_function(function, apart) for function in merged.functions], now)
         tailed = share_tails(named, context.functions)
-        functions, tails = [*helper_functions(tailed.functions, splitting), *share_module_calls(tailed.functions, taken)], tailed.tails
+        functions, tails = [*helper_functions(tailed.functions, splitting), *share_module_calls(tailed.functions, taken, _classes(graph))], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
         if prepared.functions:
             names = {function.name for function in prepared.functions}
@@ -598,8 +598,17 @@ def _listed(rows: Sequence[tuple[model.Variable, str]]) -> str:
     return ", ".join(name + what for names, what in shown for name in names) or "none"
 
 
+def _classes(graph: Graph) -> dict[str, str]:
+    """The model's own class that each norm is the forward of, where there is one: `LlamaRMSNorm` of ttnn.rms_norm."""
+    found: dict[str, set[str]] = {}
+    for node in graph.nodes:
+        if node.spec.name in NORMS:
+            found.setdefault(node.spec.target, set()).update(info.scopes[-1].class_name for info in node.sources if info.scopes)
+    return {op: name.rpartition(".")[2] for op, names in found.items() if len(names) == 1 and not is_library(name := names.pop())}
+
+
 _PLACEMENT = "weights, inputs and outputs are in DRAM; other tensors are in L1, or in DRAM where the simulated time is not longer or L1 is full"
-_TIMES = f"simulated, of one call with its fused activation; {UNOPTIMIZED}: the same call without program_config, with all tensors in DRAM"
+_TIMES = f"simulated, of one call; {UNOPTIMIZED}: without program_config, a fused activation as an op of its own, all tensors in DRAM"
 """What the times in the comments at program configs are."""
 
 

@@ -6,7 +6,7 @@ A norm, a linear layer or a convolution takes a line for each argument, the modu
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alchemist.ir.scopes import common_prefix
@@ -84,8 +84,8 @@ class _Cluster:
         return sum(lines_of([member.call]) for member in self.members) - after - lines_of(self.aligned.function.body) - 4
 
 
-def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> list[model.Function]:
-    """The functions, with the new ones in front. taken: names that functions must not have, to which theirs are added."""
+def share_module_calls(functions: Sequence[model.Function], taken: set[str], classes: Mapping[str, str]) -> list[model.Function]:
+    """The functions, with the new ones in front. taken: names that functions must not have, to which theirs are added. classes: of the model, by op."""
     clusters: dict[Hashable, list[_Cluster]] = {}
     for function in functions:
         for statement in model.statements(function.body):
@@ -109,7 +109,9 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
         name = unique([plain, *telling, *variables, *in_memory], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
         called.add(name)
-        made.append(replace(cluster.aligned.function, name=name))
+        of_class = classes.get(first.call.spec.target)
+        doc = f"{of_class}: {first.function.doc}" if of_class else first.function.doc
+        made.append(replace(cluster.aligned.function, name=name, doc=doc))
         for index, member in enumerate(cluster.members):
             calls[repr(member.function.body)] = (name, cluster.constants(index))
     if not made:

@@ -90,7 +90,19 @@ def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: C
     done = list(dict.fromkeys(_DONE.get(node.spec.name, "") for node in reversed(computing)))
     if all(done) and files:
         return f"{listed}, {' and '.join(done)}" if done else listed
-    return f"computed from {listed}" if listed else "constants that no weight of the model is part of"
+    return f"computed from {listed}" if listed else _constant(computing)
+
+
+def _constant(computing: Sequence[Node]) -> str:
+    """The values of a weight that no parameter is part of, where they are few."""
+    made = [node for node in computing if node.spec.name != "ttnn.typecast"]
+    arguments = {arg.name: raw for arg, raw in made[0].arguments} if len(made) == 1 else {}
+    value, data = arguments.get("fill_value"), arguments.get("data")
+    if isinstance(value, model.Literal):
+        return f"{value.value:g} everywhere" if isinstance(value.value, float) else f"{value.value} everywhere"
+    if isinstance(data, model.Items) and len(data.items) <= _MOST_SHOWN and all(isinstance(item, model.Literal) for item in data.items):
+        return f"the constants {', '.join(str(item.value) for item in data.items if isinstance(item, model.Literal))}"
+    return "computed from no weight of the model"
 
 
 def _join_numbered(stems: dict[str, list[str]]) -> None:

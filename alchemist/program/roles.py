@@ -451,7 +451,7 @@ def explanation(node: Node) -> str:
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
         return "far below visible keys' scores, far above masked keys': attention returns zeros in rows without a visible key, as the framework does"
     if any(arg.name == "attention_sink" and value.key.rpartition(".")[2] == arg.name for arg, raw in node.arguments for value in values_of(raw)):
-        return "attention_sink: far below the scores of visible keys, so that a row whose keys are all masked returns zeros, as in the framework"
+        return "attention_sink: between the scores of visible and of masked keys, so that a row of masked keys alone returns zeros, as in the framework"
     if _projects_sequence(node):
         summed = any(arg.name == "bias" and len(value.made_from) > 1 for arg, raw in node.arguments for value in values_of(raw))
         return f"input part of all steps' gates{', both biases added' * summed}; only the hidden part depends on the step before"

@@ -13,7 +13,7 @@ from alchemist.program.updates import updates_of
 
 MOVE = "ttnn.to_memory_config"
 _LOOK_UPS = named("ttnn", "look_up")
-_NORMS = named("ttnn", "row_norm")
+NORMS = named("ttnn", "row_norm")
 _NUMBER = re.compile(r"\d+")
 _MIN_OPS = 4
 """Ops of a look-up that are worth a function."""
@@ -51,7 +51,7 @@ def moved_norms(graph: Graph) -> dict[Node, tuple[Scope, Node]]:
     """
     found: dict[str, list[tuple[Node, Scope, Node | None]]] = {}
     for node in graph.nodes if not any(node.is_gradient for node in graph.nodes) else ():
-        leaves = {info.scopes[-1] for info in node.sources if info.scopes} if node.spec.name in _NORMS else ()
+        leaves = {info.scopes[-1] for info in node.sources if info.scopes} if node.spec.name in NORMS else ()
         for leaf in leaves:
             users = node.results[0].users
             at_once = len(leaves) == len(users) == 1 and users[0].spec.name == MOVE and users[0].position == node.position + 1

@@ -468,7 +468,8 @@ class Body(Naming):
         texts: dict[tuple[str, int], str] = {}
         for info, frame in self._display_frames(item):
             statement = self._context.sources.statement(frame)
-            if statement is not None and _HANDS_ON in statement.text:
+            calls_this = statement is not None and definition.method and f"{definition.method}(" in statement.text  # what stands at the call
+            if calls_this or (statement is not None and _HANDS_ON in statement.text):
                 continue
             line = statement.line if statement else frame.line
             texts.setdefault((frame.file, line), self._context.comment(frame, statement, info.op))

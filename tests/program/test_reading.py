@@ -101,7 +101,7 @@ SAID = {
     "the only product without a config": "# no program_config: none that was tried is clearly faster than TT-NN's own choice\n",
     "an activation that runs by itself": "# activation: sigmoid runs as an op of its own after the product: alchemist sets fused_activation",
     "a weight is no tensor in L1": "Memory    weights, inputs and outputs are in DRAM; ",
-    "what a time is compared with": "Times     simulated, of one call with its fused activation; unoptimized: the same call without",
+    "what a time is compared with": "Times     simulated, of one call; unoptimized: without program_config, a fused activation as an op of its",
     "a config that TT-NN would take anyway": "with a bfloat16 result, with or without a program_config; written out so that you can edit it.",
     "the form of an activation": "GELU's parameter 0.0: the exact form; 1.0 would be the approximation",
 }
@@ -111,6 +111,27 @@ def test_a_reader_finds(files: dict[str, str]) -> None:
     text = files["main.py"].replace("\n# ", " ")  # comments of several lines
     missing = [what for what, said in SAID.items() if said not in text]
     assert not missing, text
+
+
+class Norm(nn.LayerNorm):
+    """A class of the model's own."""
+
+
+class Normed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm_of_queries, self.norm_of_keys, self.norm_of_values = Norm(WIDTH), Norm(WIDTH), Norm(WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scaled = torch.exp(self.norm_of_queries(torch.exp(self.norm_of_keys(torch.exp(self.norm_of_values(x))))))
+        return scaled * torch.tensor([0.5, 1.0, 4.0, 2.0]).reshape(4, 1, 1)
+
+
+def test_norms_name_their_class_and_constants_their_values() -> None:
+    result = capture(Normed().eval(), (torch.rand(1, TOKENS, WIDTH),), {})
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, CompilerOptions()).module, result))["main.py"]
+    assert '"""Norm: Layer norm of x, with a module\'s weights."""' in text
+    assert ": the constants 0.5, 1.0, 4.0, 2.0\n" in text, text
 
 
 class Cached(nn.Module):
