@@ -29,6 +29,7 @@ from alchemist.program.graph import GRADIENTS, Graph, Node, TensorType, Value
 from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.lengths import lines_of_functions
+from alchemist.program.loop_reads import read_before_loops
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.mesh_facts import mesh_facts
@@ -142,6 +143,7 @@ def build_from_graph(
         tailed = share_tails(named, context.functions)
         functions, tails = [*helper_functions(tailed.functions, splitting), *share_module_calls(tailed.functions, taken, _classes(graph))], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
+        functions = read_before_loops(functions)
         if prepared.functions:
             names = {function.name for function in prepared.functions}
             alike = merge_functions(prepared.functions, names | context.functions)

@@ -102,7 +102,7 @@ class Definition:
             return False
         if self.path and value.home is not None and not f"{value.home}.".startswith(f"{self.path}."):
             return False
-        return not self.path or all(name.startswith(self.path + ".") for name in (value.key, *value.made_from))
+        return not self.path or all(name.startswith(self.path + ".") for name in (value.key, *value.files_of_modules))
 
     def holds(self, value: Value) -> bool:
         """Whether the function finds the value in its weights; the entry function finds all of them there."""
@@ -427,7 +427,7 @@ class Recovery:
             number = numbers.get(id(value))
             if number is not None:
                 return number
-            files = tuple(definition.relative(name) for name in value.made_from)
+            files = tuple(definition.relative(name) for name in value.files_of_modules)
             return (value.collection, definition.relative(value.key), value.type, files, self.recipe_of(value))
 
         parts: list[Hashable] = []

@@ -63,6 +63,16 @@ class Value:
     by_layers: bool = False
 
     @property
+    def files_of_modules(self) -> tuple[str, ...]:
+        """Those of `made_from` that belong to a module; the others are constants of the export, and parameters of the model itself."""
+        return tuple(name for name in self.made_from if "." in name)
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether it is made from a file that belongs to no module: then the entry function prepares it, whatever module reads it."""
+        return len(self.files_of_modules) < len(self.made_from)
+
+    @property
     def is_gradient(self) -> bool:
         """Whether a backward pass makes the value."""
         return self.node is not None and self.node.is_gradient

@@ -154,7 +154,7 @@ def _signature(
     listed = [value for value in reads(item) if value in held]
     places: list[tuple[str, int]] = []
     counts: list[int] = []
-    names = [definition.relative(name) for value in weights for name in (value.key, *value.made_from)]
+    names = [definition.relative(name) for value in weights for name in (value.key, *value.files_of_modules)]
     if isinstance(item, Node):
         names += [definition.relative(one.copy.key) for one in item.kept]
     if isinstance(item, CallItem):

@@ -138,6 +138,8 @@ class _Preparation:
                 own += recipes
                 parts += calls
         own += [recipe for value in definition.returns if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
+        if definition is self._root:  # what other functions read and cannot prepare
+            own += [recipe for value in self._owners if value.reaches_out for recipe in self._recipe(value, definition, seen)]
         if not own and not parts and definition is not self._root:
             return None
         return _Plan(definition, joined(own), parts)
@@ -146,7 +148,8 @@ class _Preparation:
         return [recipe for value in reads(item) if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
 
     def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[Recipe]:
-        if value.collection != "weights" or value.key in seen or value.key in self._there:
+        out_of_reach = value.reaches_out and definition is not self._root
+        if value.collection != "weights" or value.key in seen or value.key in self._there or out_of_reach:
             return []
         seen.add(value.key)
         key = definition.relative(value.key)

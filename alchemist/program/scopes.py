@@ -100,7 +100,7 @@ def _hand_on_alike(weights: Sequence[Value]) -> None:
     above: dict[str, int] = {}
     for value in weights:
         path = value.home.split(".") if value.home else []
-        shared = min((len(common_prefix([path, name.split(".")])) for name in value.made_from), default=len(path))
+        shared = min((len(common_prefix([path, name.split(".")])) for name in value.files_of_modules), default=len(path))
         above[_kind(value)] = max(above.get(_kind(value), 0), len(path) - shared)
     for value in weights:
         if value.home and (steps := above[_kind(value)]):

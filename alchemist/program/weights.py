@@ -52,7 +52,7 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
             nodes = needed(inner)[0]
             result.by_layers = _is_by_layers(nodes, result.made_from)
             result.variable = _source_name(nodes, result, sources, forward_frames).rpartition(".")[2]
-            bases[result] = _in_reach(_base_name(inner, result, sources, forward_frames), result.made_from)
+            bases[result] = _with_users(_base_name(inner, result, sources, forward_frames), result)
             owners[result] = const_eval
     named = _told_apart({**{value: value.key for value in graph.weights if value.users}, **bases}, sources)
     bases |= {result: base for result, base in named.items() if result in bases}
@@ -117,11 +117,12 @@ def _parts(owners: Mapping[Value, ConstEval], bases: Mapping[Value, str]) -> dic
     return {result: place for results in alike.values() if len(results) > 1 for place, result in enumerate(results)}
 
 
-def _in_reach(base: str, files: Sequence[str]) -> str:
-    """The name without its module where a file belongs to no module: the entry function prepares the weight and hands it on."""
+def _with_users(base: str, result: Value) -> str:
+    """The name, in the innermost module around all users where that is further out than its own and a file belongs to no module."""
     module, _, name = base.rpartition(".")
-    outside = len(files) > 1 and any("." not in file for file in files)
-    return name if outside and not _NUMBER.search(module) else base
+    if not result.reaches_out or len(result.made_from) < 2:
+        return base
+    return ".".join([*common_prefix([module.split("."), _scope_of_users(result).split(".")]), name]).lstrip(".")
 
 
 def is_part(key: str) -> bool:
@@ -264,7 +265,7 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     if called and len(names) == 1:
         return f"{names[0]}_{called}"
     if names and computing and _is_attention_mask(result):
-        scope = common_path([chain for user in result.users for info in user.sources if (chain := chain_of_source(info))])
+        scope = _scope_of_users(result)
         return f"{scope}.attn_mask" if scope else "attn_mask"
     if result.by_layers and (target := _source_name(computing, result, sources, set())):
         return target
@@ -350,6 +351,10 @@ def _masks(result: Value) -> bool:
         if user.spec.name in _MASKING and any(after.spec.name == "ttnn.softmax" for result in user.results for after in result.users):
             return True
     return False
+
+
+def _scope_of_users(result: Value) -> str:
+    return common_path([chain for user in result.users for info in user.sources if (chain := chain_of_source(info))])
 
 
 def _shared_scope(nodes: Sequence[Node], result: Value) -> str:

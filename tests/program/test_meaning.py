@@ -256,5 +256,5 @@ def test_a_constant_that_layers_share_is_handed_to_all_alike(layers: int) -> Non
     assert text["consteval.py"].count("ttnn.ge(") == 1
     if layers > 1:
         assert [one.name for one in program.functions] == ["block", "tiny"]
-        assert 'block(x, weights["causal_mask"])' in text["main.py"]
+        assert 'causal_mask = weights["causal_mask"]\n' in text["main.py"] and "block(x, causal_mask)" in text["main.py"]
         assert "for " not in text["consteval.py"]
