@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from alchemist.program.updates import note_parts, takes_gradients, updates_alone
 MAX_TENSORS = 48
 """Tensors that a function takes and returns at most; the body of one with more (a forward pass that keeps all for its backward pass) stands in its caller."""
 MOST_HELD_ELEMENTS = 1 << 19
-"""Elements in L1 that a statement's function may hold in its caller beyond their last use: 32 KB on each of 64 cores in float32."""
+"""Elements in L1 that a function that is no module's may hold in its caller beyond their last use: 32 KB on each of 64 cores in float32."""
 INITIAL = re.compile(rf"initial_(?:{'|'.join(STATES)})?_?\d*")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
 _IN_PARTS = "_in_parts"
@@ -484,8 +483,7 @@ def _is_wide(function: Definition) -> bool:
 def _holds_much(function: Definition) -> bool:
     """Whether its caller would hold large tensors in L1 while it runs that it frees itself: plans of L1 know modules, but not the functions of statements."""
     ended = {id(value): value for part in function.items[:-1] for value in frees(part)}
-    held = (value for value in function.parameters if id(value) in ended and value.type.config is not None and value.type.config.buffer == "l1")
-    return sum(math.prod(value.type.shape) for value in held) > MOST_HELD_ELEMENTS
+    return sum(value.type.l1_elements for value in function.parameters if id(value) in ended) > MOST_HELD_ELEMENTS
 
 
 @dataclass(slots=True)

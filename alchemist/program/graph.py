@@ -5,6 +5,7 @@ Structure recovery works on this graph alone, so it can be tested without any IR
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -29,6 +30,10 @@ class TensorType:
         """Where and in which layout: changes of it are worth a comment."""
         where = "host" if self.config is None else f"{self.config.memory} {self.config.buffer}"
         return f"{self.layout} {where}"
+
+    @property
+    def l1_elements(self) -> int:
+        return math.prod(self.shape) if self.config is not None and self.config.buffer == "l1" else 0
 
 
 SAVED, GRADIENTS = "saved", "gradients"

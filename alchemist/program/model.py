@@ -227,24 +227,29 @@ Target = str | WeightRef
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A TT-NN call. `arguments` are in the Python API's order; `returned` = `return op(...)`. `note`: comment behind."""
+    """A TT-NN call. `arguments` are in the Python API's order; `returned` = `return op(...)`. `note`: comment behind.
+
+    l1_elements: of each result, how many it has in L1.
+    """
 
     spec: OpSpec
     arguments: tuple[tuple[Arg, Value], ...]
     results: tuple[Target, ...]
     note: str = ""
     returned: bool = False
+    l1_elements: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CallFunction:
-    """A call of one of the program's own functions, by its parameters in order."""
+    """A call of one of the program's own functions, by its parameters in order. l1_elements: as of a `Call`."""
 
     function: str
     arguments: tuple[Argument, ...]
     results: tuple[Target, ...]
     note: str = ""
     returned: bool = False
+    l1_elements: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -340,11 +340,12 @@ class Body(Naming):
         self._taken = {id(value) for value in frees(item) if value.collection != "weights" and reads(item).count(value) == 1}
         if isinstance(item, Node):
             results = tuple(self._names[id(value)] for value in writes(item))
+            held = tuple(value.type.l1_elements for value in writes(item))
             arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
             if item.helper:
                 given = tuple(model.NumberArgument(arg.name, value) if isinstance(value, model.Literal) else value for arg, value in arguments)
-                return model.CallFunction(item.helper, given, results, self._shape_note(item))
-            return model.Call(item.spec, arguments, results, ", ".join(filter(None, (self._shape_note(item), fused(item)))))
+                return model.CallFunction(item.helper, given, results, self._shape_note(item), l1_elements=held)
+            return model.Call(item.spec, arguments, results, ", ".join(filter(None, (self._shape_note(item), fused(item)))), l1_elements=held)
         handed: list[model.Argument] = []
         values: list[Value] = []
         lists = lists_of(item.function.parameters)
@@ -359,8 +360,10 @@ class Body(Naming):
         hints = [self._hint(item, argument, value) for argument, value in zip(handed, values, strict=False)]
         hints = self._bound_in_order(item, handed, [*hints, *[Hint()] * (len(handed) - len(hints))])
         self._context.hints.setdefault(id(item.function), hints)
-        results = tuple(self._names[id(item.results[places[0]])] for places in item.function.results())
-        return model.CallFunction(item.function.name, tuple(handed), results)
+        lists_made = [[item.results[place] for place in places] for places in item.function.results()]
+        results = tuple(self._names[id(listed[0])] for listed in lists_made)
+        held = tuple(sum(value.type.l1_elements for value in listed) for listed in lists_made)
+        return model.CallFunction(item.function.name, tuple(handed), results, l1_elements=held)
 
     def _computed_before(self, item: Node | CallItem) -> str:
         """A comment on activations that are computed with the weights, where the function finds them there."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from alchemist.program import model
 from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch, Renaming
+from alchemist.program.functions import MOST_HELD_ELEMENTS
 from alchemist.program.lengths import lines_of
 from alchemist.program.names import snake_case, unique
 from alchemist.program.text import WIDTH
@@ -71,7 +72,7 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
             if lines < MIN_LINES or not _calls(first.body[:start]):
                 continue
             inputs = _inputs(first.body[start:], first.body[:start])
-            if inputs is None:
+            if inputs is None or _holds_much(first.body, start, inputs):
                 continue
             wanted = replace(first, parameters=(), body=_as_function(_behind(first.body, start), inputs))
             found = _Tail([first], [start], [inputs], [wanted], 0)
@@ -115,7 +116,7 @@ def _match(tail: _Tail, other: model.Function) -> tuple[int, dict[str, str], mod
             continue
         own = _inputs(rest, other.body[:there])
         stripped = _as_function(rest, own or ())
-        if own is None or [code_of(one) for one in stripped] != [code_of(one) for one in wanted]:
+        if own is None or _holds_much(other.body, there, own) or [code_of(one) for one in stripped] != [code_of(one) for one in wanted]:
             continue
         names = Renaming(open_=True)
         try:
@@ -142,6 +143,16 @@ def _inputs(body: Sequence[model.Statement], head: Sequence[model.Statement]) ->
         return None
     lists = {name for one in head if isinstance(one, model.NewList | model.Loop) for name in bound_by(one)}
     return None if lists & set(names.inputs) else list(names.inputs)
+
+
+def _holds_much(body: Sequence[model.Statement], start: int, inputs: Sequence[str]) -> bool:
+    """Whether the beginning would hold large tensors in L1 while the end runs, which the body as a whole frees or binds anew before its last statement."""
+    sizes: dict[str, int] = {}
+    for one in model.statements(tuple(body[:start])):
+        made = dict(zip(one.results, one.l1_elements, strict=False)) if isinstance(one, model.Call | model.CallFunction) else {}
+        sizes.update((name, made.get(name, 0)) for name in bound_by(one))
+    ended = {name for one in model.statements(tuple(body[start:-1])) for name in (one.names if isinstance(one, model.Free) else bound_by(one))}
+    return sum(sizes.get(name, 0) for name in ended.intersection(inputs)) > MOST_HELD_ELEMENTS
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from alchemist.ops.spec import TTNN_OPS
@@ -128,6 +130,20 @@ def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
     assert [parameter.name for parameter in tail.parameters] == ["y", "x"]
     assert tail.body[0] == one.body[0]
     assert short.body[-1] == model.CallFunction("layer_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
+
+
+@pytest.mark.parametrize(("elements", "is_shared"), [(1 << 19, True), (1 << 20, False)])
+def test_an_end_that_frees_a_large_tensor_in_l1_stays_in_its_functions(elements: int, is_shared: bool) -> None:
+    """The functions would hold what they hand over until it returns."""
+
+    def form(name: str, op: str) -> model.Function:
+        made = function(name, "x", f"y = {op} x", *end("y", "x"))
+        begun = made.body[0]
+        assert isinstance(begun, model.Call)
+        return replace(made, body=(replace(begun, l1_elements=(elements,)), *made.body[1:]))
+
+    given = [form("one", "exp"), form("two", "relu")]
+    assert bool(share_tails([*given, entry(*given)], set()).tails) == is_shared
 
 
 def test_ends_that_differ_in_integers_take_them() -> None:
