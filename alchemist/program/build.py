@@ -14,7 +14,7 @@ from alchemist.frontends.base import ONE_CHIP, RECURRENT_CELLS, FrontendResult
 from alchemist.ir.location import Scope, place_of
 from alchemist.ir.scopes import Group, is_library, weight_path
 from alchemist.ops.expand import COLLECTIVES
-from alchemist.ops.spec import PRODUCTS, SHAPING, UNOPTIMIZED
+from alchemist.ops.spec import EXPERT_MASK, PRODUCTS, SHAPING, UNOPTIMIZED
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.activations import name_activations
@@ -41,6 +41,7 @@ from alchemist.program.outline import class_label, compress, names_of_list, outl
 from alchemist.program.parameter_names import Context
 from alchemist.program.prepare import named_by_layer, prepare_functions
 from alchemist.program.prepared_facts import prepared_fact, weight_count
+from alchemist.program.roles import given_role
 from alchemist.program.runs import flat_items
 from alchemist.program.scopes import NORMS, chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
@@ -334,6 +335,7 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     found = context.sources.function_of_class(definition.class_name)
     source = (found[1].name, found[1].line) if found else ("", line)
     head = _part_of_layer(definition, in_torch=found is not None) or _head(definition, *(source if file == context.main_file else ("", 0)))
+    head += "Every expert runs on all tokens. " * any(given_role(item) == EXPERT_MASK for item in definition.items)
     inputs, outputs = ", ".join(notes), _shapes_of_results(definition, final, context)
     function = model.Function(
         definition.name,

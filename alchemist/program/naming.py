@@ -44,7 +44,7 @@ from alchemist.program.roles import (
     zeroes_rows,
 )
 from alchemist.program.runs import FOREVER, Finals, flat_items
-from alchemist.program.scopes import MOVE
+from alchemist.program.scopes import MOVE, NORMS
 
 _CUSTOMARY = {
     **dict.fromkeys(SPLITTING_HEADS, ("query", "key", "value")),
@@ -423,8 +423,9 @@ class Naming(ParameterNames):
         if isinstance(item, CallItem):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
-            places = [place] if (place := self._place_in_list(item)) else []  # of several elements of a list: `down`, `down_1`
-            return [*names, *places, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
+            places = [place] if (place := self._place_in_list(item)) else []  # of several elements of a list: `down_output`, `down_1`
+            first = [] if any(map(is_gradient, writes(item))) else [_output_of(attribute)]
+            return [*first, *names, *places, *map(_output_of, names)], [f"{item.function.base_name}_output"]
         if own := self._of_gates(item) or table_part(item) or cut_patches(item):
             return [own], []
         module: list[str] = []
@@ -447,6 +448,8 @@ class Naming(ParameterNames):
         role = computed_role(item, self._names)
         if len(item.sources) > 1 and (activation := fused_activation(item)):  # `gate_proj_silu` is no result of gate_proj
             module = [f"{name}_{activation}" if name in (weight, own) and name != dissolved else name for name in module if name]
+        if item.spec.name in NORMS:
+            module = [_output_of(name) if name in (weight, own) else name for name in module]
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, COMPARED.get(item.spec.name.removeprefix("ttnn."), "") if role else noun_of(item)]
 
@@ -615,6 +618,11 @@ def _last_word(path: str) -> str:
         if part and not part.isdigit() and part != "self":
             return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
     return ""
+
+
+def _output_of(module: str) -> str:
+    """`mlp_output`: the module's own name would read as the module."""
+    return module if not module or module.rpartition("_")[2] in ("output", "outputs") else f"{module}_output"
 
 
 def _end_of(value: Value, items: Sequence[Item], last: Mapping[int, int]) -> int:

@@ -437,7 +437,7 @@ def _projects_sequence(node: Node) -> bool:
 
 
 _OF_ROLES = {
-    EXPERT_MASK: "every expert runs on all tokens; [experts, tokens, choices]: 1 where a token has chosen the expert",
+    EXPERT_MASK: "[experts, tokens, choices]: 1 where a token has chosen the expert",
     ROUTING_WEIGHTS: "[experts, tokens, 1]: 0 where a token has not chosen the expert",
 }
 
@@ -446,6 +446,8 @@ def explanation(node: Node) -> str:
     """A comment on an op that the source has nothing of, "" for most ops."""
     if (role := given_role(node)) in _OF_ROLES and (role == EXPERT_MASK or node.spec.name == "ttnn.sum"):
         return _OF_ROLES[role]
+    if node.spec.name == "ttnn.repeat" and any(user.spec.name == "ttnn.matmul" and user.inputs()[0] is node.results[0] for user in node.results[0].users):
+        return "ttnn.matmul does not broadcast the batch of its first operand"
     if zeroes_rows(node):
         return "zeros where all keys of a row are masked, as the framework gives"
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
