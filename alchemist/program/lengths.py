@@ -8,11 +8,25 @@ from alchemist.program import model
 from alchemist.program.text import WIDTH
 
 _INDENT = 4
+_QUOTES = 10
+"""Columns of a text's quotes, with the indentation."""
+
+
+_ANNOTATION = {"number": len("int"), "bool": len("bool"), "float": len("float"), "weights": len("Weights"), "memory_config": len("ttnn.MemoryConfig")}
+_TENSOR = len("ttnn.Tensor")
 
 
 def lines_of_functions(functions: Sequence[model.Function]) -> int:
     """With what is between them."""
-    return sum(4 + lines_of(function.body) for function in functions)
+    return sum(2 + _head(function) + lines_of(function.body) for function in functions)
+
+
+def _head(function: model.Function) -> int:
+    """Lines of `def` and of the text below it."""
+    parts = [len(one.name) + 2 + _ANNOTATION.get(model.plain_kind(one.kind), _TENSOR) for one in function.parameters]
+    lines = _wrapped(len(f"def {function.name} -> :") + _TENSOR * function.returns, parts, 0)
+    doc = function.brief if lines > 3 and function.brief else function.doc
+    return lines + (1 if len(doc) + _QUOTES <= WIDTH else 4)
 
 
 def lines_of(body: Sequence[model.Statement], indent: int = _INDENT) -> int:

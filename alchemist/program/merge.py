@@ -7,13 +7,15 @@ that the forward pass and the const-eval functions, Python and C++ are treated a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
 from alchemist.program.alignment import CONSTANTS, MAX_CONSTANTS, MAX_FIELDS, OPTIONAL, Aligned, align, kind_of
 from alchemist.program.alpha_renaming import Mismatch, renamed_like
+from alchemist.program.bundle_constants import bundles_in
 from alchemist.program.bundles import bundled
+from alchemist.program.defaults import with_defaults
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.names import unique
 from alchemist.program.optional_parts import with_optional_part
@@ -30,10 +32,12 @@ MIN_GAIN = 8
 
 @dataclass(slots=True)
 class Merged:
-    """functions: callee first. renamed: name of a function that is gone -> the one in its place."""
+    """functions: callee first. renamed: name of a function that is gone -> the one in its place. joined: classes of which forms that differ in a part are
+    one, callees first."""
 
     functions: list[model.Function]
     renamed: dict[str, str] = field(default_factory=dict)
+    joined: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -48,18 +52,41 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
     """taken: names that parameters must not have. The last function is the entry and stays as it is, but for its calls.
 
     bases: what functions are called after their class or method. One that stands for several modules is not called after the attribute of the first.
-    places: where functions are called; with it those that differ in one part become one with a branch.
+    places: where functions are called; with it those that differ in one part become one with a branch, where that shortens the program: its callers give it
+    what the forms differ in, and are shorter themselves where they become one, too.
     """
+    made = _merged(functions, taken, bases or {}, places, frozenset())
+    apart: frozenset[str] = frozenset()
+    for module in reversed(made.joined):
+        other = _merged(functions, taken, bases or {}, places, apart | {module})
+        if _lines(made.functions) - _lines(other.functions) >= MIN_GAIN:
+            made, apart = other, apart | {module}
+    return made
+
+
+def _lines(functions: Sequence[model.Function]) -> int:
+    """Of a program, with the named tuples that its functions are given and their types."""
+    bundles = {bundle for function in functions for bundle, _ in bundles_in(function)}
+    types = {bundle.type_: len(bundle.fields) + 3 for bundle in bundles}
+    tuples = sum(types.values()) + sum(len(bundle.fields) + 2 for bundle in bundles)
+    return lines_of_functions(with_defaults(functions, by_name=True)) + tuples
+
+
+def _merged(functions: Sequence[model.Function], taken: set[str], bases: Mapping[str, str], places: Places | None, apart: Set[str]) -> Merged:
+    """apart: classes of which no function becomes one with a branch."""
     *others, entry = functions
     depths = _depths(others)
     depths = _by_class(others, depths) if places is not None else depths
     calls: dict[str, _Call] = {}
+    classes: dict[str, None] = {}
     final: dict[str, model.Function | None] = {function.name: None for function in others}  # the order of the result
     for depth in range(max(depths.values(), default=-1) + 1):
         level = [_recall(function, calls) for function in others if depths[function.name] == depth]
         clusters = _clusters(level, taken, MAX_CONSTANTS) if places is None else _with_equal_moves(level, taken)
         if places is not None:
-            clusters = _with_branches(clusters, places, taken)
+            before, clusters = clusters, _with_branches(clusters, places, taken, apart)
+            whole = {id(members) for members in clusters}
+            classes.update(dict.fromkeys(members[0].module for members in before if id(members) not in whole))
         for members in clusters:
             first = members[0]
             if len(members) == 1:
@@ -72,23 +99,25 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
                 calls[member.name] = _Call(first.name, numbers)
     kept = _callees_first([_filled(function) for function in (*final.values(), _recall(entry, calls)) if function is not None])
     names = [function.name for function in kept]
-    general = _of_their_class(names, {call.function for call in calls.values()}, bases or {})
+    general = _of_their_class(names, {call.function for call in calls.values()}, bases)
     counts = _counted(general)
     counted = {old: counts.get(new, new) for old, new in zip(names, general, strict=True) if counts.get(new, new) != old}
     renamed = {name: counted.get(call.function, call.function) for name, call in calls.items()}
-    return Merged([renamed_function(function, counted) for function in kept], counted | renamed)
+    return Merged([renamed_function(function, counted) for function in kept], counted | renamed, tuple(classes))
 
 
-def _with_branches(clusters: Sequence[list[model.Function]], places: Places, taken: set[str]) -> list[list[model.Function]]:
+def _with_branches(clusters: Sequence[list[model.Function]], places: Places, taken: set[str], apart: Set[str]) -> list[list[model.Function]]:
     """The groups; those of a class that differ in one part, which the names of their weights or else a flag tell apart, are one."""
     for told_by in (places, None):
         out: list[list[model.Function]] = []
         for cluster in clusters:
+            ways: list[tuple[int, int, list[model.Function]]] = []
             for place, other in enumerate(out[-MAX_COMPARED:], max(len(out) - MAX_COMPARED, 0)):
-                together = next((one for one in _as_one(other, cluster, told_by) if _gains(one, (other, cluster), taken)), None)
-                if together is not None:
-                    out[place] = together
-                    break
+                made = () if other[0].module in apart else _as_one(other, cluster, told_by)
+                ways += [(_gain(one, (other, cluster), taken), place, one) for one in made]
+            gain, place, together = max(ways, key=lambda way: way[0], default=(0, 0, cluster))
+            if gain > 0:
+                out[place] = together
             else:
                 out.append(cluster)
         clusters = out
@@ -96,7 +125,12 @@ def _with_branches(clusters: Sequence[list[model.Function]], places: Places, tak
 
 
 def _as_one(one: list[model.Function], two: list[model.Function], places: Places | None) -> Iterator[list[model.Function]]:
-    """Ways to make one group of two."""
+    """Ways to make one group of two. Functions with the same statements may be too few to tell a number by means of others when they are met one by one."""
+    if _shape(one[0]) == _shape(two[0]):
+        try:
+            yield [*one, *(renamed_like(function, one[0]) for function in two)]
+        except Mismatch:
+            pass
     if (together := joined(one, two, places)) is not None:
         yield together
     if (found := with_optional_part(one, two, places)) is not None:
@@ -105,15 +139,20 @@ def _as_one(one: list[model.Function], two: list[model.Function], places: Places
         yield [*found[1], *found[0]]
 
 
-def _gains(together: Sequence[model.Function], parts: Sequence[Sequence[model.Function]], taken: set[str]) -> bool:
+def _gain(together: Sequence[model.Function], parts: Sequence[Sequence[model.Function]], taken: set[str]) -> int:
+    """Lines that one function saves, of which each constant that a call is given beside those for the parts takes one; 0 where it is not worth it."""
     try:
         made = align(together, taken)
     except Mismatch:
-        return False
-    before = lines_of_functions([align(part, taken).function for part in parts])
+        return 0
+    apart = [align(part, taken) for part in parts]
     fields = sum(not parameter.kind.endswith(("number", "bool")) for parameter in made.function.parameters if parameter.name in made.added)
     bundles = min(map(len, parts)) * (fields + 2) if fields > MAX_CONSTANTS else 0
-    return made.is_readable(MAX_FIELDS) and before - lines_of_functions([made.function]) - bundles - len(together) >= MIN_GAIN
+    saved = lines_of_functions([one.function for one in apart]) - lines_of_functions([made.function]) - bundles - len(together)
+    if not made.is_readable(MAX_FIELDS) or saved < MIN_GAIN:
+        return 0
+    given = len(together) * len(made.added) - sum(len(part) * len(one.added) for part, one in zip(parts, apart, strict=True))
+    return max(saved - given, 1)
 
 
 def _filled(function: model.Function) -> model.Function:

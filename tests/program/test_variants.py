@@ -95,6 +95,39 @@ def test_a_part_that_only_one_form_has() -> None:
     assert kept[-1] == call("return add y z")
 
 
+@pytest.mark.parametrize(("calls", "names"), [(2, ["one", "net"]), (12, ["one", "two", "net"])])
+def test_forms_stay_apart_where_calls_with_a_flag_are_longer(calls: int, names: list[str]) -> None:
+    block = ["y = add x .same", *OPS]
+    forms = [function("one", [*block, "return exp y"]), function("two", [*block, "y = relu y", "return exp y"])]
+    scope = "encoder_layers_of_which_a_call_fills_its_line_so_that_a_flag_does_not_fit_behind"
+    scopes = [f"{scope}{number}" for number in range(2 * calls)]
+    steps = [
+        model.CallFunction(forms[place % 2].name, (model.TensorRef("x"), model.ScopeArgument("weights", (key,))), ("x",)) for place, key in enumerate(scopes)
+    ]
+    net = replace(entry(), body=(*steps, model.Return((model.TensorRef("x"),))))
+    places = places_of([*forms, net], frozenset(f"{one}.same" for one in scopes))
+    assert [one.name for one in merge_functions([*forms, net], set(), None, places).functions] == names
+
+
+def test_functions_of_which_all_together_tell_a_number_by_others() -> None:
+    """The first and second alone would take more numbers than a function may."""
+    columns = [(256, 4, 3, 64), (64, 2, 32, 32), (32, 2, 64, 16), (16, 2, 160, 8)]
+    other = [(7, 1, 32, 11), (3, 2, 64, 12), (3, 5, 160, 14), (3, 8, 256, 13)]
+
+    def form(name: str, numbers: tuple[int, ...]) -> model.Function:
+        made = function(name, ["y = add x .same", *OPS, *OPS, "return exp y"])
+        arguments = tuple(model.NumberArgument(f"n{place}", model.Literal(number)) for place, number in enumerate(numbers))
+        inner = model.CallFunction("inner", (model.TensorRef("y"), *arguments), ("y",))
+        return replace(made, body=(*made.body[:-1], inner, made.body[-1]))
+
+    inner = model.Function("inner", (model.Parameter("x"), *(model.Parameter(f"n{place}", "number") for place in range(8))), (call("return exp x"),), 1)
+    forms = [form(f"form_{place}", (*one, *two)) for place, (one, two) in enumerate(zip(columns, other, strict=True))]
+    net = entry(**{one.name: one.name for one in forms})
+    functions = [inner, *forms, net]
+    places = places_of(functions, frozenset(f"{one.name}.same" for one in forms))
+    assert [one.name for one in merge_functions(functions, set(), None, places).functions] == ["inner", "form_0", "net"]
+
+
 def test_a_sum_at_the_end_of_one_form() -> None:
     """A block that adds its input and one that does not, which gives its tensors other names and the caller's line as its comment."""
     own, other = ["# mine", "y = add x .same", *OPS], ["# theirs", *(line.replace("y", "x") for line in ("y = add x .same", *OPS))]
