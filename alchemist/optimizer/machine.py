@@ -21,9 +21,10 @@ class Machine:
     dram_banks: int = 12
 
     def rectangle(self, cores: int) -> tuple[int, int]:
-        """The smallest grid of whole rows that has `cores`; programs fill it row by row."""
-        columns = self.grid[0]
-        return (cores, 1) if cores <= columns else (columns, -(-cores // columns))
+        """The grid with the fewest cores beside `cores`, of those the widest; programs fill it row by row."""
+        columns, rows = self.grid
+        grids = [(width, -(-cores // width)) for width in range(min(cores, columns), 0, -1) if -(-cores // width) <= rows]
+        return min(grids, key=lambda grid: grid[0] * grid[1])
 
 
 def machine(card: str, module: ModuleOp | None = None) -> Machine:

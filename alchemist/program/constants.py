@@ -109,9 +109,10 @@ def name_constants(
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     bases = Counter(entry.base for entry in entries.values())
+    narrow = any(entry.kind is Kind.COMPUTE_CONFIG and entry.base.endswith(_NARROW) for entry in entries.values())
     for entry in entries.values():
         wide = isinstance(entry.value, model.Record) and dict(entry.value.fields).get("fp32_dest_acc_en") == model.Literal(True)
-        if entry.kind is Kind.COMPUTE_CONFIG and wide and bases[entry.base + _NARROW]:  # one name tells how sums are kept: the other does, too
+        if entry.kind is Kind.COMPUTE_CONFIG and wide and narrow and not entry.base.endswith(_WIDE):  # one name tells how sums are kept: all do
             entry.base += _WIDE
     loops = [one for function in functions for one in model.statements(function.body) if isinstance(one, model.Loop)]
     counts_vary = any(isinstance(loop.stop, model.NumberRef | model.ParameterRef) for loop in loops)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from alchemist.program import model
 from alchemist.program.text import WIDTH
+from alchemist.program.walk import calls_in
 
 _LABEL = 10
 
@@ -48,11 +49,17 @@ def _entry(text: str) -> list[str]:
 
 
 def _helpers(program: model.Program) -> list[str]:
-    """Functions of no module of their own, which many others call."""
+    """Functions of no module of their own, and who calls them."""
     shown = {row.function for row in program.outline}
-    names = [function.name for function in program.functions if not function.module and function.name not in shown]
-    text = f"{', '.join(names)}: called by several of these"
-    return textwrap.wrap(text, WIDTH - 3, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False) if names else []
+    callers: dict[str, list[str]] = {function.name: [] for function in program.functions if not function.module and function.name not in shown}
+    for function in program.functions:
+        for name in {call.function for call in calls_in(function.body)} & callers.keys():
+            callers[name].append(function.name)
+    groups: dict[str, list[str]] = {}
+    for name, found in callers.items():
+        groups.setdefault(found[0] if len(found) == 1 else "several of these", []).append(name)
+    texts = [f"{', '.join(names)}: called by {caller}" for caller, names in groups.items()]
+    return [line for text in texts for line in textwrap.wrap(text, WIDTH - 3, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)]
 
 
 def _inlined(program: model.Program, safe: Callable[[str], str]) -> list[str]:

@@ -17,7 +17,7 @@ MOST_SPLIT = 1 << 29
 """Elements of a float32 table that is split into bfloat16 ones on the device: with the copies on the way it takes six times its memory, and a Wormhole
 card has 12 GiB."""
 _GATHERED_NOTE = "ttnn.embedding reads bfloat16 tables only; ttnn.gather copies elements of any type"
-_SPREAD_NOTE = "ttnn.gather takes an index for each element: each row's index, repeated over the columns"
+_SPREAD_NOTE = f"{_GATHERED_NOTE}, each at an index of its own: a row's index is repeated over its columns"
 _LOW_NOTE = "widened first: ttnn.add of float32 and bfloat16 runs on the FPU, which cuts the float32 operand to 10 mantissa bits"
 _FINITE_NOTE = "three bfloat16 tables that add up to the float32 one; the clamps act on numbers that bfloat16 rounds to infinity"
 _PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is stored as three of them, and the sum of their rows is the float32 row"
@@ -87,7 +87,7 @@ def _gathered(c: Lowering, table: SSAValue, ids: SSAValue, dtype: str) -> SSAVal
         spread = c.reshape(where, (total, 1))
         if width > 1:
             spread = c.emit("repeat", [spread], {"repeat_dims": (1, width)}, note=_SPREAD_NOTE)
-        elements = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0}, note=_GATHERED_NOTE)
+        elements = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0})
     return c.reshape(elements, (*shape(ids), width))
 
 
