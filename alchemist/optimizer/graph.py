@@ -46,7 +46,8 @@ class Forward:
 
     returned: values that the function returns: they are brought to DRAM at its end, wherever they were made. reads: the last step that reads
     a value itself; `ends` lies behind it where a function of the program holds the value until it returns. local: whether the module of the
-    last reader makes the value: an argument of it would be the caller's while the reader runs.
+    last reader makes the value: an argument of it would be the caller's while the reader runs. others: values that ops make and that may not move,
+    by the step behind which their memory is free.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Forward:
     returned: list[int] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
     local: list[bool] = field(default_factory=list)
+    others: dict[int, list[SSAValue]] = field(default_factory=dict)
 
     def makers(self) -> dict[int, int]:
         """Value -> the step that computes it."""
@@ -83,6 +85,14 @@ def forward_of(func: FuncOp) -> Forward:
     graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
     graph.reads = list(graph.ends)
     graph.ends = ends_of(graph)
+    numbers = {op: number for number, op in enumerate(ops)}
+    reads_of_others = {value: number for number, op in enumerate(ops) for value in op.operands if value not in places}
+    functions = _functions(graph, frozenset())
+    for value, last in reads_of_others.items():
+        if isinstance(value.owner, Operation):
+            maker = numbers.get(value.owner)
+            end = last if maker is None else _until_function_returns(maker, last, functions)
+            graph.others.setdefault(end, []).append(value)
     scopes = [_scope(step.op) for step in graph.steps]
     makers = graph.makers()
     for place, last in enumerate(graph.reads):
@@ -92,7 +102,8 @@ def forward_of(func: FuncOp) -> Forward:
 
 def ends_of(graph: Forward, packed: Iterable[int] = ()) -> list[int]:
     """The step after which each value's memory is free. packed: steps followed by a statement of their own (`ttnn.reallocate`)."""
-    ends = _until_functions_return(graph, _functions(graph, frozenset(packed)))
+    functions, makers = _functions(graph, frozenset(packed)), graph.makers()
+    ends = [_until_function_returns(makers[place], last, functions) for place, last in enumerate(graph.reads)]
     for place in graph.returned:
         ends[place] = len(graph.steps)
     return ends
@@ -179,22 +190,17 @@ def reader_of(graph: Forward, number: int) -> Step:
     return next(step for step in graph.steps[number + 1 :] if any(used == place for _, used in step.operands))
 
 
-def _until_functions_return(graph: Forward, scopes: Sequence[tuple[str, ...]]) -> list[int]:
-    """Extends live ranges: the caller holds a function's argument until it returns, so a value last read inside a callee lives until then."""
-    makers = graph.makers()
-    ends = []
-    for place, end in enumerate(graph.reads):
-        maker_scopes, reader_scopes = scopes[makers[place]], scopes[end]
-        common = 0
-        while common < min(len(maker_scopes), len(reader_scopes)) and maker_scopes[common] == reader_scopes[common]:
-            common += 1
-        last = end
-        if common < len(reader_scopes):
-            prefix = reader_scopes[: common + 1]
-            while last + 1 < len(scopes) and scopes[last + 1][: common + 1] == prefix:
-                last += 1
-        ends.append(last)
-    return ends
+def _until_function_returns(maker: int, read: int, scopes: Sequence[tuple[str, ...]]) -> int:
+    """The end of a live range: the caller holds a function's argument until it returns, so a value last read inside a callee lives until then."""
+    maker_scopes, reader_scopes = scopes[maker], scopes[read]
+    common = 0
+    while common < min(len(maker_scopes), len(reader_scopes)) and maker_scopes[common] == reader_scopes[common]:
+        common += 1
+    if common < len(reader_scopes):
+        prefix = reader_scopes[: common + 1]
+        while read + 1 < len(scopes) and scopes[read + 1][: common + 1] == prefix:
+            read += 1
+    return read
 
 
 def l1_bytes(spec: Spec, memory: Memory, cores: int) -> int:

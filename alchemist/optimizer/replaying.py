@@ -48,8 +48,6 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
     moved_steps = {number for number, decision in plan.taken.items() if decision.choice.then is not None}
     for place_, end in enumerate(ends_of(graph, moved_steps | plan.packed) if moved_steps or plan.packed else graph.ends):
         ends.setdefault(end, []).append(graph.values[place_])
-    uses = {value: number for number, step in enumerate(graph.steps) for value in step.op.operands}
-    movable = set(graph.values)
     local = {value for value, is_local in zip(graph.values, graph.local, strict=True) if is_local}
     try:
         for number, step in enumerate(graph.steps):
@@ -69,11 +67,8 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             for value in _freed_in(step.op, decision):
                 if value in tensors:
                     device.free(tensors.pop(value))
-            for value in ends.get(number, []):
+            for value in (*ends.get(number, []), *graph.others.get(number, [])):
                 if value in tensors:
-                    device.free(tensors.pop(value))
-            for value in step.op.operands:
-                if value in tensors and value not in movable and uses[value] == number and isinstance(value.owner, Operation):
                     device.free(tensors.pop(value))
             try:
                 if number in moved_steps:

@@ -18,6 +18,7 @@ from alchemist.errors import InternalError
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import TTNNLayout
 from alchemist.ir.location import set_source
+from alchemist.optimizer import graph as graph_module
 from alchemist.optimizer.apply import _in_module_of, layout_in
 from alchemist.optimizer.graph import DRAM, L1, ends_of, forward_of, scopes_of
 from alchemist.optimizer.machine import machine
@@ -155,8 +156,8 @@ def test_the_last_step_of_a_recurrent_layer_is_like_the_others() -> None:
     assert re.findall(r"for i in range\((\d)\)", text) == ["8", "6"] and text.count("gru_cell(") == 3, text
 
 
-def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> None:
-    """A module that only calls others is no function: what its first layer reads is free when that layer returns."""
+def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that only calls others is no function: what its first layer reads is free when that layer returns, whether the plan may move it or not."""
     model, tokens = made()
     lowered = lower_to_ttnn(capture(model, (tokens,), {}, "torch").module, CompilerOptions.parse({}))
     (forward,) = [func for func in functions(lowered.module) if not is_const_eval(func)]
@@ -167,6 +168,8 @@ def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> Non
     assert graph.ends[embedding.results[0]] == of_first[-1] < len(graph.steps) - 1
     moved = ends_of(graph, {of_first[-1]})  # a statement between two layers: the encoder has one of its own now
     assert moved[embedding.results[0]] == max(number for number, path in enumerate(paths) if "encoder" in path)
+    monkeypatch.setattr(graph_module, "_movable", lambda op: op is not embedding.op)
+    assert embedding.op.results[0] in forward_of(forward).others[of_first[-1]]
 
 
 @pytest.mark.parametrize("page", ["tile", "row_major"])
