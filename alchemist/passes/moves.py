@@ -516,14 +516,16 @@ def _make(match: _Joined, dims: tuple[int, ...]) -> tuple[list[Operation], list[
     rows = (batch, length - front, depth)
     x = match.rows if shape(match.rows) == rows else make("ttnn.reshape", [match.rows], {"shape": rows}, of_rows, rows)
     padded_dims = (batch, length, depth)
-    padding = {"padding": [0, 0, front, 0, 0, 0], "value": 0.0, "use_multicore": True, NOTE: f"{_count(front)} of zeros in front: the sum below fills it"}
+    bias, positions = ["the product's bias"] * (len(product.operands) > 2), ["the positions"] * (match.positions is not None)
+    given = f"the constant {'row' if front == 1 else 'rows'}"
+    note = f"{_count(front)} of zeros in front: a later sum adds {given} there{', and the bias to the others' * len(bias)}"
+    padding = {"padding": [0, 0, front, 0, 0, 0], "value": 0.0, "use_multicore": True, NOTE: note}
     x = make("ttnn.pad", [x], padding, of_rows, padded_dims)
     x = make("ttnn.to_layout", [x], {}, kind, padded_dims)
     matmul_attributes = {name: value for name, value in {**product.properties, **product.attributes}.items() if name not in _OF_LINEAR}
     x = make("ttnn.matmul", [x, product.operands[1]], matmul_attributes, kind, dims)
-    bias, positions = ["the product's bias"] * (len(product.operands) > 2), ["the positions"] * (match.positions is not None)
-    *most, last = [f"the constant {'row' if front == 1 else 'rows'} in front", *bias, *positions]
-    make("ttnn.add", [x, table], {NOTE: f"the table holds {' and '.join(filter(None, (', '.join(most), last)))}"}, kind, dims)
+    *most, last = [f"{given} in front", *bias, *positions]
+    make("ttnn.add", [x, table], {NOTE: f"one prepared table holds {' and '.join(filter(None, (', '.join(most), last)))}"}, kind, dims)
     return new_ops, new_ops[constants:]
 
 

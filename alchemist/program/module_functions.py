@@ -47,7 +47,7 @@ _KINDS = {
     "ttnn.max_pool2d": _Kind("max_pool2d", "Max pooling of {}.", 4),
     "ttnn.avg_pool2d": _Kind("avg_pool2d", "Average pooling of {}.", 4),
 }
-_WEIGHTLESS = ("ttnn.max_pool2d", "ttnn.avg_pool2d")
+_WEIGHTLESS = frozenset(name for name in _KINDS if name.endswith("_pool2d"))
 _SAID = {"dtype": "dtype", "activation": "text"}
 """Constants that must be seen where the function is called, and their kinds."""
 _TENSORS = {"input_tensor": _X, "input_tensor_a": _X, "residual_input_tensor": _RESIDUAL}

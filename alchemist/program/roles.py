@@ -46,9 +46,10 @@ _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "pos
 _MASKS = frozenset({"attn_mask", "attention_mask"})
 _SCALING = named("ttnn", "arithmetic", "factor", "extreme", "elementwise_ternary") | {"ttnn.where"}
 _TO_SCORES = SHAPING | _SCALING
-_INDICES = frozenset({"ttnn.topk", "ttnn.sort", "ttnn.argmax"})
+_INDICES = named("ttnn", "indices")
 """Ops whose last result is indices."""
-_CUTTING = SHAPING | {"ttnn.fold", "ttnn.pad"}
+_FOLD = "ttnn.fold"
+_CUTTING = SHAPING | {_FOLD, "ttnn.pad"}
 _MOST_STEPS = 6
 _COLUMNS = re.compile(r"(first|last|middle)_\d+_columns(_\d+)?$")
 """Constants that choose columns next to each other."""
@@ -370,7 +371,7 @@ def cut_patches(node: Node) -> str:
         return ""
     before, behind = node, node
     for _ in range(_MOST_STEPS):
-        if "ttnn.fold" in (before.spec.name, behind.spec.name):
+        if _FOLD in (before.spec.name, behind.spec.name):
             return "patches"
         maker = before.inputs()[0].node if before.inputs() else None
         before = maker if maker is not None and maker.spec.name in _CUTTING else before

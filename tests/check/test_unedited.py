@@ -73,7 +73,7 @@ def test_the_manifest_has_what_check_measures(attention: Path, tmp_path: Path) -
         (r"range\(NUM_BLOCKS\)", "range(NUM_BLOCKS - 1)"),  # a layer dropped
         ('activation="gelu"', 'activation="relu"'),
         ('activation="gelu"', 'activation="silu"'),
-        ("hidden_states, attention, memory_config", "hidden_states, hidden_states, memory_config"),
+        ("hidden_states, attention_output, memory_config", "hidden_states, hidden_states, memory_config"),
     ],
 )
 def test_small_edits_are_caught(attention: Path, tmp_path: Path, before: str, after: str) -> None:

@@ -90,7 +90,7 @@ def _profile(program: Path, report: Path) -> str:
 
 def _explain(program: Path) -> str:
     """The parts of the first device program of the linear with the GELU."""
-    line = (program / "main.py").read_text().splitlines().index("    up = ttnn.linear(") + 1
+    line = (program / "main.py").read_text().splitlines().index("    up_gelu = ttnn.linear(") + 1
     return _run(program, "--explain", str(line)).rpartition("\n\n")[0]
 
 
