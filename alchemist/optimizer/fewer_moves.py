@@ -1,4 +1,4 @@
-"""Moves between memories that a finished plan does not need: the search prices each step by itself and keeps equal layers equal.
+"""What a finished plan does not need: moves between memories, unlike sums. The search prices each step by itself and keeps equal layers equal.
 
 Each function returns the plan and its replay, the same ones where fewer moves are slower or do not fit.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from ttnn_shim.queries import Memory
 
-from alchemist.optimizer.calls import spec_of
+from alchemist.optimizer.calls import IN_PLACE, spec_of
 from alchemist.optimizer.graph import Forward
 from alchemist.optimizer.placement import Choice, Moves, leaving
 from alchemist.optimizer.replaying import Replayed, result_of
@@ -145,6 +145,22 @@ def _direct(graph: Forward, plan: Plan, numbers: Sequence[int], groups: Mapping[
             own = changed.get(number, decision)
             changed[number] = replace(own, moves=tuple(move for move in own.moves if move[0] != index))
     return replace(plan, taken={**plan.taken, **changed})
+
+
+def overwriting_alike(plan: Plan, done: Replayed, options: Mapping[int, list[Choice]], replay: Replay) -> tuple[Plan, Replayed]:
+    """The plan where sums overwrite their first operand, so that the blocks of all stages are one function, if that is as fast and fits."""
+    decisions = dict(plan.taken)
+    for number, decision in plan.taken.items():
+        same = (option for option in options.get(number, ()) if overwrites_another(option, decision.choice))
+        first = min([decision.choice, *same], key=lambda choice: int(choice.priced.candidate.attributes.get(IN_PLACE, 0)))
+        decisions[number] = replace(decision, choice=first)
+    return _faster(plan, done, decisions, replay)
+
+
+def overwrites_another(first: Choice, second: Choice) -> bool:
+    """Whether two choices differ only in the operand that the result overwrites."""
+    places = [choice.priced.candidate.attributes.get(IN_PLACE) for choice in (first, second)]
+    return None not in places and places[0] != places[1] and (first.operands, first.result, first.then) == (second.operands, second.result, second.then)
 
 
 def _faster(plan: Plan, done: Replayed, decisions: Mapping[int, Taken], replay: Replay) -> tuple[Plan, Replayed]:

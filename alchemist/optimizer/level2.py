@@ -21,7 +21,7 @@ from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.fewer_moves import moved_once, without_detours, without_moves
+from alchemist.optimizer.fewer_moves import moved_once, overwrites_another, overwriting_alike, without_detours, without_moves
 from alchemist.optimizer.graph import DRAM, L1, Forward, Step, forward_of, may_share
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices, leaving
@@ -221,6 +221,7 @@ def _fitting(
             if policy == "time" and not must_move:
                 plan, done = without_moves(graph, plan, done, groups, options, replayed)
                 plan, done = moved_once(graph, plan, done, groups, moves, replayed)
+                plan, done = overwriting_alike(plan, done, options, replayed)
                 plan, done = without_detours(graph, plan, done, groups, moves, replayed)
             found.append(Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes))
             alone = {groups[number]: int(cap * machine.l1_bytes) - plan.taken[number].choice.own_bytes for number in done.crowded}
@@ -298,7 +299,7 @@ def _with_other_choices(
         changed = {}
         for twin, peer in plan.taken.items():
             if groups.get(twin) == group and peer.choice is decision.choice and _may_differ(peer):
-                options_of = [c for c in options[twin] if _differs_in_place(c, peer.choice) or _moves_halo_of(c, peer.choice)]
+                options_of = [c for c in options[twin] if overwrites_another(c, peer.choice) or _moves_halo_of(c, peer.choice)]
                 changed.update({twin: replace(peer, choice=options_of[0])} if options_of else {})
         if not changed:
             continue
@@ -312,12 +313,6 @@ def _with_other_choices(
 def _may_differ(decision: Taken) -> bool:
     attributes = decision.choice.priced.candidate.attributes
     return halo_stays(attributes) or (IN_PLACE in attributes and not decision.moves)
-
-
-def _differs_in_place(first: Choice, second: Choice) -> bool:
-    """Whether two choices differ only in the operand that the result overwrites."""
-    places = [choice.priced.candidate.attributes.get(IN_PLACE) for choice in (first, second)]
-    return None not in places and places[0] != places[1] and (first.operands, first.result, first.then) == (second.operands, second.result, second.then)
 
 
 def _moves_halo_of(first: Choice, second: Choice) -> bool:
