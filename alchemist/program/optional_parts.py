@@ -78,7 +78,7 @@ def _with_equal_moves(longer: Sequence[model.Function], shorter: Sequence[model.
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A body: what stands in front of the optional part, comments on it, it, and what stands behind."""
+    """A body in four parts: before the optional part, its comments, the part itself, after it."""
 
     before: Body
     comments: Body

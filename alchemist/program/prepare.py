@@ -390,7 +390,7 @@ def _helper_name(made: Recipe, last: Node) -> str:
 
 
 def named_by_layer(functions: Sequence[model.Function]) -> list[model.Function]:
-    """The functions; several that fold batch norms are told apart by the layer: `fold_batch_norm_into_linear`, `fold_batch_norm_into_conv_3x3`."""
+    """The functions, where each that folds a batch norm names the layer: `fold_batch_norm_into_linear`, `fold_batch_norm_into_conv_3x3`."""
     docs = [FOLDS.format("a", layer) for layer in LAYERS]
     folding = [function for function in functions if function.doc in docs]
     taken = {function.name for function in functions}.difference(function.name for function in folding)

@@ -15,7 +15,7 @@ from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.names import RESERVED, unique
 from alchemist.program.prepare import FOLDS, LAYERS
-from alchemist.program.walk import calls_of, mapped, text_of, with_values
+from alchemist.program.walk import calls_of, joined_key, mapped, text_of, with_values
 
 MIN_ROWS = 8
 """Rows that make a table."""
@@ -107,11 +107,9 @@ def _with_names(body: tuple[model.Statement, ...], tails: Mapping[str, str]) -> 
         for piece in old:
             if isinstance(piece, model.Index) and piece.variable in tails:
                 pieces += [model.Index("name", text=True), tails[piece.variable]]
-            elif pieces and isinstance(piece, str) and isinstance(pieces[-1], str):
-                pieces[-1] += piece
             else:
                 pieces.append(piece)
-        return tuple(pieces)
+        return joined_key(pieces)
 
     def value(old: model.Value) -> model.Value:
         return replace(old, key=key(old.key)) if isinstance(old, model.WeightRef | model.KeyText) else old

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from alchemist.program import model
 from alchemist.program.still_moves import skeleton
-from alchemist.program.walk import text_of, with_values
+from alchemist.program.walk import joined_key, text_of, with_values
 
 INNER = "inner"
 MOST_TURNS = 3
@@ -67,13 +67,7 @@ def _in_turn(statement: model.Statement, variable: str, turn: int) -> model.Stat
 
     def key(old: model.Key) -> model.Key:
         told = [text_of((piece,), {variable: turn}) if isinstance(piece, model.Index) and piece.variable == variable else piece for piece in old]
-        joined: list[str | model.Index] = []
-        for piece in told:
-            if joined and isinstance(piece, str) and isinstance(joined[-1], str):
-                joined[-1] += piece
-            else:
-                joined.append(piece)
-        return tuple(joined)
+        return joined_key(told)
 
     def value(old: model.Value) -> model.Value:
         match old:

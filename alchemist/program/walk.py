@@ -41,6 +41,17 @@ def calls_of(body: Iterable[model.Statement], numbers: Mapping[str, int], turns:
                 yield from calls_of((*one.body, *one.otherwise), numbers, turns)
 
 
+def joined_key(pieces: Iterable[str | model.Index]) -> model.Key:
+    """The key of these pieces, texts beside each other as one."""
+    joined: list[str | model.Index] = []
+    for piece in pieces:
+        if joined and isinstance(piece, str) and isinstance(joined[-1], str):
+            joined[-1] += piece
+        else:
+            joined.append(piece)
+    return tuple(joined)
+
+
 def text_of(key: model.Key, numbers: Mapping[str, int]) -> str:
     """The key with the loops' numbers in it.
 
