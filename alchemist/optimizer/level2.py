@@ -26,7 +26,7 @@ from alchemist.optimizer.graph import DRAM, L1, Forward, Step, forward_of, may_s
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices, leaving
 from alchemist.optimizer.replaying import Replayed, replay
-from alchemist.optimizer.search import Plan, Policy, Taken, fastest_consistent, search
+from alchemist.optimizer.search import Plan, Policy, Space, Taken, fastest_consistent, search
 from alchemist.optimizer.sharded import is_image, may_overwrite, memories
 from alchemist.optimizer.stream import MORE_CORES, is_wide, weight_may_move, widths
 from alchemist.optimizer.windows import blocks_of, halo_stays
@@ -178,6 +178,7 @@ def _fitting(
 ) -> Placed | None:
     """The fastest plan of these choices whose replay fits in memory: values that do not fit are spilled to DRAM, and the search restarts."""
     groups = {number: (_group(step.op), tuple(index for index, _ in step.operands), _overwritten(step)) for number, step in enumerate(graph.steps)}
+    space = Space(graph, machine, moves, cap, policy)
     barred: frozenset[int] = frozenset()
     packed: set[int] = set()  # steps whose results are reallocated
     slack: dict[Any, int] = {}  # by group: L1 that its steps must leave free, lost to fragmentation or for the library's default config
@@ -203,7 +204,7 @@ def _fitting(
                 if not allowed[number]:
                     return None
             freed = {place_ for number in required for place_ in graph.steps[number].results}
-            return search(graph, allowed, machine, moves, cap, (barred | in_dram) - freed, policy, left, must_move)
+            return search(graph, allowed, space, (barred | in_dram) - freed, left, must_move)
 
         plan = fastest_consistent(graph, groups, run)
         if plan is None:

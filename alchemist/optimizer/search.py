@@ -1,6 +1,6 @@
 """Level 2: memories and configurations over the whole forward function, by accumulated time.
 
-Dynamic programming over the ops in program order. A state holds the memories of the values that are still needed, so a value with several
+Dynamic programming over the ops in program order. A state holds the memories of the live values, so a value with several
 users is placed once for all of them; a user that wants another memory pays the move. Of equal states the fastest stays; a beam bounds them.
 Equal ops of repeated layers are priced once, and after the first pass the layers of a loop are held to the choice of the one in their middle:
 they remain one function.
@@ -8,7 +8,9 @@ they remain one function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,6 +23,7 @@ from alchemist.optimizer.placement import RESHARD_NS, Choice, Moves
 
 GONE = Memory("GONE")
 """Marks a value in a state that its last reader freed or overwrote; a caller's variable may still refer to it."""
+_IS_GONE = 1  # its number in a `Space`
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 IN_DRAM_NS = 20.0  # least gain of a result that is placed in DRAM, where others are in L1
@@ -39,16 +42,6 @@ class Taken:
 
 
 @dataclass(slots=True)
-class _Path:
-    """rank: the order of paths, smaller is better: the accumulated time with `_dram_ns`, or the last op's score."""
-
-    ns: float
-    taken: Taken | None
-    before: _Path | None
-    rank: tuple[float, ...]
-
-
-@dataclass(slots=True)
 class Plan:
     """ns: of all steps with choices. taken: by step. packed: steps whose result is moved to the top of memory at once (`ttnn.reallocate`)."""
 
@@ -57,17 +50,210 @@ class Plan:
     packed: frozenset[int] = frozenset()
 
 
-State = tuple[tuple[int, Memory], ...]
+State = tuple[int, ...]
+"""The memories of all values that are live after a step, as numbers of a `Space`, in the order of the steps that create them."""
+Outcomes = Callable[[State], "list[_Outcome]"]
+"""Memories of a step's operands -> what the step may leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A decision for a step whose operands are in given memories. l1_bytes: of operands, results, copies and buffers, per core. score: tt-mlir's rule."""
+
+    taken: Taken | None
+    ns: float
+    in_dram_ns: float
+    score: tuple[float, ...]
+    l1_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """Ways that lead to equal states, the best first; each needs less L1 than all before it.
+
+    results, result_bytes: of the results that are live after the step. gone: positions, among the values that stay live, of those that it frees.
+    """
+
+    results: State
+    result_bytes: tuple[int, ...]
+    gone: tuple[int, ...]
+    ways: list[_Way]
+
+
+@dataclass(slots=True)
+class _Path:
+    """rank: the order of paths, smaller is better: the accumulated time with `in_dram_ns`, or the last op's score. l1_bytes: of each live value, per core."""
+
+    ns: float
+    rank: Any
+    way: _Way | None
+    before: _Path | None
+    l1_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Which values of a state a step concerns. operands: in the step's order; read: positions of these, each once. kept: values that are live after the step.
+
+    position: of a kept value among the kept ones. results: those of the step that are live after it.
+    """
+
+    operands: Callable[[State], State]
+    read: tuple[int, ...]
+    kept: Callable[[State], State]
+    position: Mapping[int, int]
+    results: tuple[int, ...]
+
+
+class Space:
+    """What all searches of one function share: frames of its steps, prices of moves, and outcomes of steps."""
+
+    def __init__(self, graph: Forward, machine: Machine, moves: Moves, cap: float, policy: Policy = "time") -> None:
+        self.graph, self.policy, self.room = graph, policy, math.floor(cap * machine.l1_bytes)
+        self.frames = _frames(graph)
+        self._moves, self._cores, self._returned = moves, machine.grid[0] * machine.grid[1], frozenset(graph.returned)
+        self._memories = [DRAM, GONE]
+        self._numbers = {memory: number for number, memory in enumerate(self._memories)}
+        self._bytes: dict[tuple[int, Memory], int] = {}
+        self._move_ns: dict[tuple[int, Memory, Memory], float | None] = {}
+        self._outcomes: dict[Any, tuple[Sequence[Choice], dict[State, list[_Outcome]]]] = {}
+
+    def outcomes(self, number: int, choices: Sequence[Choice], in_dram: bool, required: frozenset[int]) -> Outcomes:
+        """in_dram: whether the step's results must be in DRAM. required: operands that are moved before the step."""
+        key = (number, in_dram, required, *map(id, choices))  # the entry keeps the choices, so that their ids stay theirs
+        _, known = self._outcomes.setdefault(key, (choices, {}))
+
+        def outcomes_of(operands: State) -> list[_Outcome]:
+            found = known.get(operands)
+            if found is None:
+                found = known[operands] = self._outcomes_of(number, choices, operands, in_dram, required)
+            return found
+
+        return outcomes_of
+
+    def _outcomes_of(self, number: int, choices: Sequence[Choice], operands: State, in_dram: bool, required: frozenset[int]) -> list[_Outcome]:
+        step, frame = self.graph.steps[number], self.frames[number]
+        places = dict(step.operands)
+        memories = {place: self._memories[memory] for (_, place), memory in zip(step.operands, operands, strict=True)}
+        ways: dict[tuple[Memory, tuple[int, ...]], list[_Way]] = {}
+        for way in self._ways(number, choices, memories, in_dram):
+            moved = {index for index, _ in way.taken.moves} if way.taken is not None else set()
+            if not required <= moved:
+                continue
+            frees = way.taken.choice.priced.candidate.frees if way.taken is not None else ()  # a moved operand is a copy, which the step frees
+            gone = tuple(frame.position[places[index]] for index in frees if index not in moved and places[index] in frame.position)
+            leaves = way.taken.choice.leaves if way.taken is not None and frame.results else DRAM
+            ways.setdefault((leaves, gone), []).append(way)
+        found = []
+        for (leaves, gone), equal in ways.items():
+            best: list[_Way] = []
+            for way in sorted(equal, key=(lambda way: way.ns) if self.policy == "time" else (lambda way: way.score)):
+                if not best or way.l1_bytes < best[-1].l1_bytes:
+                    best.append(way)
+            result_bytes = tuple(self._l1_bytes(place, leaves) for place in frame.results)
+            found.append(_Outcome((self._number(leaves),) * len(result_bytes), result_bytes, gone, best))
+        return found
+
+    def _ways(self, number: int, choices: Sequence[Choice], memories: Mapping[int, Memory], in_dram: bool) -> Iterator[_Way]:
+        step = self.graph.steps[number]
+        if not choices:  # without choices, it reads DRAM
+            if all(memory == DRAM for memory in memories.values()):
+                yield _Way(None, 0.0, 0.0, (), -math.inf)
+            return
+        ending = {place for place in memories if self._ends_at(place, number) and sum(place == other for _, other in step.operands) == 1}
+        read_bytes = sum(self._l1_bytes(place, memory) for place, memory in memories.items())
+        for choice in choices:
+            back_ns = self._back_ns(step, choice.leaves) if choice.leaves == DRAM or not in_dram else None
+            if back_ns is None:
+                continue
+            ns, extra, peak = choice.ns + back_ns, 0, choice.own_bytes
+            moves: list[tuple[int, Memory]] = []
+            for (index, place), target in zip(step.operands, choice.operands, strict=True):
+                if memories[place] == target:
+                    continue
+                cost = self._move(place, memories[place], target)
+                if cost is None:
+                    break
+                ns += cost + RESHARD_NS
+                if place in ending:  # during the move both copies exist, then only the new one
+                    peak = max(peak, read_bytes + self._l1_bytes(place, target))
+                else:
+                    extra += self._l1_bytes(place, memories[place])
+                moves.append((index, target))
+            else:
+                taken = Taken(choice, tuple(moves))
+                score = () if self.policy == "time" else _score(step, memories, taken, self._cores)
+                yield _Way(taken, ns, _in_dram_ns(self.graph, step, choice), score, peak + extra)
+
+    def _number(self, memory: Memory) -> int:
+        if memory not in self._numbers:
+            self._numbers[memory] = len(self._memories)
+            self._memories.append(memory)
+        return self._numbers[memory]
+
+    def _ends_at(self, place: int, number: int) -> bool:
+        """Whether a value that is moved for a step is free after the move."""
+        return self.graph.ends[place] == number and self.graph.local[place]
+
+    def _l1_bytes(self, place: int, memory: Memory) -> int:
+        key = (place, memory)
+        if key not in self._bytes:
+            self._bytes[key] = l1_bytes(spec_of(self.graph.values[place]), memory, self._cores)
+        return self._bytes[key]
+
+    def _move(self, place: int, source: Memory, to: Memory) -> float | None:
+        key = (place, source, to)
+        if key not in self._move_ns:
+            self._move_ns[key] = self._moves.ns(spec_of(self.graph.values[place], source), to)
+        return self._move_ns[key]
+
+    def _back_ns(self, step: Step, leaves: Memory) -> float | None:
+        """What moving the step's program outputs to DRAM will cost; None where one cannot be moved.
+
+        Counted where they are made: a beam that sees it only at the end has dropped every path that made an output in DRAM.
+        """
+        total = 0.0
+        for place in self._returned.intersection(step.results) if leaves != DRAM else ():
+            cost = self._move(place, leaves, DRAM)
+            if cost is None:
+                return None
+            total += cost + (RESHARD_NS if cost else 0.0)
+        return total
+
+
+def _frames(graph: Forward) -> list[_Frame]:
+    frames: list[_Frame] = []
+    live: list[int] = []
+    for number, step in enumerate(graph.steps):
+        positions = {place: position for position, place in enumerate(live)}
+        kept = [place for place in live if graph.ends[place] > number]
+        results = [place for place in step.results if graph.ends[place] > number]
+        operands = tuple(positions[place] for _, place in step.operands)
+        frames.append(
+            _Frame(
+                _picker(operands),
+                tuple(sorted(set(operands))),
+                _picker([positions[place] for place in kept]),
+                {place: position for position, place in enumerate(kept)},
+                tuple(results),
+            )
+        )
+        live = [*kept, *results]
+    return frames
+
+
+def _picker(positions: Sequence[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    """A function from a tuple to its elements at the positions."""
+    if len(positions) > 1:
+        return operator.itemgetter(*positions)
+    return (lambda values: (values[positions[0]],)) if positions else (lambda values: ())
 
 
 def search(
     graph: Forward,
     options: Options,
-    machine: Machine,
-    moves: Moves,
-    cap: float,
+    space: Space,
     barred: frozenset[int] = frozenset(),
-    policy: Policy = "time",
     left: Mapping[int, int] | None = None,
     must_move: Mapping[int, frozenset[int]] | None = None,
 ) -> Plan | None:
@@ -76,92 +262,53 @@ def search(
     Args:
         options: choices of each step that has any; others leave their results where they are.
         barred: values that must lie in DRAM.
-        policy: "lexicographic" compares by tt-mlir's rule, which knows no time.
         left: bytes of L1 per core that must stay free at a step. must_move: operands, by place among the step's op's, that are moved before it.
     """
-    cores = machine.grid[0] * machine.grid[1]
-    room = cap * machine.l1_bytes
-    sizes = _Sizes(graph, cores)
-    required = must_move or {}
-    states: dict[State, _Path] = {(): _Path(0.0, None, None, (0.0,))}
+    paths: dict[State, _Path] = {(): _Path(0.0, 0.0, None, None, ())}
     for number, step in enumerate(graph.steps):
-        following: dict[State, _Path] = {}
-        ways = _ways(number, step, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred)
-        for state, path in states.items():
-            memories = dict(state)
-            for decision, ns in ways(memories):
-                if number in required and (decision is None or not required[number].issubset(index for index, _ in decision.moves)):
-                    continue
-                after = dict(memories)
-                for place in step.results:
-                    after[place] = decision.choice.leaves if decision is not None else DRAM
-                for index in decision.choice.priced.candidate.frees if decision is not None else ():
-                    if not any(index == place_ for place_, _ in decision.moves):  # a moved operand is a copy, which the step frees
-                        after[dict(step.operands)[index]] = GONE
-                key = tuple(sorted((place, memory) for place, memory in after.items() if graph.ends[place] > number)) if after else ()
-                best_path = following.get(key)
-                total = path.ns + ns
-                rank = (path.rank[0] + ns + _dram_ns(graph, step, decision),) if policy == "time" else _score(step, memories, decision, cores)
-                if best_path is None or rank < best_path.rank:
-                    following[key] = _Path(total, decision, path, rank)
-        if not following:
+        in_dram, required = not barred.isdisjoint(step.results), (must_move or {}).get(number, frozenset())
+        outcomes = space.outcomes(number, options.get(number, ()), in_dram, required)
+        paths = _step(paths, space.frames[number], outcomes, space.room - (left or {}).get(number, 0), space.policy)
+        if not paths:
             return None
-        beam = BEAM if policy == "time" else LEXICOGRAPHIC_BEAM
-        if len(following) > beam:
-            following = dict(sorted(following.items(), key=lambda item: item[1].rank)[:beam])
-        states = following
-    best = min(states.values(), key=lambda path: path.rank)
+    best = min(paths.values(), key=lambda path: path.rank)
     plan = Plan(best.ns)
     for number in range(len(graph.steps) - 1, -1, -1):
-        if best.taken is not None:
-            plan.taken[number] = best.taken
+        if best.way is not None and best.way.taken is not None:
+            plan.taken[number] = best.way.taken
         assert best.before is not None
         best = best.before
     return plan
 
 
-class _Sizes:
-    """Cached L1 bytes per core and move prices of the graph's values, by index: the search needs few of them, but very often."""
-
-    def __init__(self, graph: Forward, cores: int) -> None:
-        self._graph, self._cores, self._returned = graph, cores, frozenset(graph.returned)
-        self._bytes: dict[tuple[int, Memory], int] = {}
-        self._moves: dict[tuple[int, Memory, Memory], float | None] = {}
-
-    def ends_at(self, place: int, number: int) -> bool:
-        """Whether a value that is moved for a step is free after the move."""
-        return self._graph.ends[place] == number and self._graph.local[place]
-
-    def of(self, place: int, memory: Memory) -> int:
-        key = (place, memory)
-        if key not in self._bytes:
-            self._bytes[key] = l1_bytes(spec_of(self._graph.values[place]), memory, self._cores)
-        return self._bytes[key]
-
-    def move(self, place: int, source: Memory, to: Memory, moves: Moves) -> float | None:
-        key = (place, source, to)
-        if key not in self._moves:
-            self._moves[key] = moves.ns(spec_of(self._graph.values[place], source), to)
-        return self._moves[key]
-
-    def back_ns(self, step: Step, leaves: Memory, moves: Moves) -> float | None:
-        """What moving the step's program outputs to DRAM will cost; None where one cannot be moved.
-
-        Counted where they are made: a beam that sees it only at the end has dropped every path that made an output in DRAM.
-        """
-        total = 0.0
-        for place in self._returned.intersection(step.results) if leaves != DRAM else ():
-            cost = self.move(place, leaves, DRAM, moves)
-            if cost is None:
-                return None
-            total += cost + (RESHARD_NS if cost else 0.0)
-        return total
+def _step(paths: Mapping[State, _Path], frame: _Frame, outcomes: Outcomes, room: int, policy: Policy) -> dict[State, _Path]:
+    """The best path to each state after a step, for the best states."""
+    reached: dict[State, tuple[Any, _Path, _Way, _Outcome]] = {}
+    for state, path in paths.items():
+        kept, free = frame.kept(state), room - sum(path.l1_bytes) + sum([path.l1_bytes[position] for position in frame.read])
+        for outcome in outcomes(frame.operands(state)):
+            way = next((way for way in outcome.ways if way.l1_bytes <= free), None)
+            if way is None:
+                continue
+            after = (_replaced(kept, outcome.gone, _IS_GONE) if outcome.gone else kept) + outcome.results
+            rank = path.rank + way.ns + way.in_dram_ns if policy == "time" else way.score
+            best = reached.get(after)
+            if best is None or rank < best[0]:
+                reached[after] = rank, path, way, outcome
+    limit = BEAM if policy == "time" else LEXICOGRAPHIC_BEAM
+    best_states = sorted(reached.items(), key=lambda item: item[1][0])[:limit] if len(reached) > limit else reached.items()
+    return {
+        state: _Path(path.ns + way.ns, rank, way, path, _replaced(frame.kept(path.l1_bytes), outcome.gone, 0) + outcome.result_bytes)
+        for state, (rank, path, way, outcome) in best_states
+    }
 
 
-def _score(step: Step, memories: Mapping[int, Memory], decision: Taken | None, cores: int) -> tuple[float, ...]:
+def _replaced(values: tuple[int, ...], positions: Sequence[int], by: int) -> tuple[int, ...]:
+    return tuple(by if position in positions else value for position, value in enumerate(values)) if positions else values
+
+
+def _score(step: Step, memories: Mapping[int, Memory], decision: Taken, cores: int) -> tuple[float, ...]:
     """tt-mlir's rule for a choice, in its order: L1, sharded, few bytes from DRAM, no moves, many cores, little L1 for the result."""
-    if decision is None:
-        return ()
     choice = decision.choice
     from_dram = sum(l1_bytes(spec_of(step.op.operands[index]), L1, cores) for index, place in step.operands if memories[place] == DRAM)
     result = sum(l1_bytes(spec_of(value), choice.result, cores) for value in step.op.results) if step.results else 0
@@ -169,48 +316,9 @@ def _score(step: Step, memories: Mapping[int, Memory], decision: Taken | None, c
     return (choice.result.buffer != "L1", choice.result.shard is None, from_dram, len(decision.moves), -answer.cores, result)
 
 
-def _dram_ns(graph: Forward, step: Step, decision: Taken | None) -> float:
+def _in_dram_ns(graph: Forward, step: Step, choice: Choice) -> float:
     """What an intermediate result in DRAM adds to the rank of a path: as fast in L1, it stays there like its neighbours."""
-    in_dram = decision is not None and decision.choice.leaves == DRAM and not all(place in graph.returned for place in step.results)
-    return IN_DRAM_NS if in_dram else 0.0
-
-
-def _ways(
-    number: int, step: Step, choices: Sequence[Choice], moves: Moves, room: float, sizes: _Sizes, barred: frozenset[int]
-) -> Callable[[Mapping[int, Memory]], list[tuple[Any, float]]]:
-    """A function from a state to the possible decisions for a step, each with its time."""
-    operands = {place for _, place in step.operands}
-    dying = {place for place in operands if sizes.ends_at(place, number) and sum(place == other for _, other in step.operands) == 1}
-    allowed = [choice for choice in choices if choice.leaves == DRAM or not barred.intersection(step.results)]
-    offers = [(choice, choice.ns + back_ns) for choice in allowed if (back_ns := sizes.back_ns(step, choice.leaves, moves)) is not None]
-
-    def ways(memories: Mapping[int, Memory]) -> list[tuple[Any, float]]:
-        if not choices:  # without choices, it reads DRAM
-            return [(None, 0.0)] if all(memories[place] == DRAM for _, place in step.operands) else []
-        others = sum(sizes.of(place, memory) for place, memory in memories.items() if place not in operands)
-        found_ways: list[tuple[Any, float]] = []
-        for choice, ns in offers:
-            if others + choice.own_bytes > room:
-                continue
-            move_list, extra, peak = [], 0, choice.own_bytes
-            for (index, place), target in zip(step.operands, choice.operands, strict=True):
-                if memories[place] == target:
-                    continue
-                cost = sizes.move(place, memories[place], target, moves)
-                if cost is None:
-                    break
-                ns += cost + RESHARD_NS
-                if place in dying:  # during the move both copies exist, then only the new one
-                    peak = max(peak, sum(sizes.of(operand, memories[operand]) for operand in operands) + sizes.of(place, target))
-                else:
-                    extra += sizes.of(place, memories[place])
-                move_list.append((index, target))
-            else:
-                if others + peak + extra <= room:
-                    found_ways.append((Taken(choice, tuple(move_list)), ns))
-        return found_ways
-
-    return ways
+    return IN_DRAM_NS if choice.leaves == DRAM and not all(place in graph.returned for place in step.results) else 0.0
 
 
 Run = Callable[[Mapping[int, Choice], Mapping[int, Memory]], Plan | None]
