@@ -74,7 +74,12 @@ def _type(kind: str) -> str:
 
 def struct_lines(name: str, fields: Sequence[model.Parameter]) -> list[str]:
     """The struct of a function's configs."""
-    return [f"struct {name} {{", *(f"    {_type(field.kind).removeprefix('const ').removesuffix('&')} {field.name};" for field in fields), "};"]
+    return [f"struct {name} {{", *(f"    {_field(field)};" for field in fields), "};"]
+
+
+def _field(field: model.Parameter) -> str:
+    """With a default for what some calls do not read."""
+    return f"{_type(field.kind).removeprefix('const ').removesuffix('&')} {field.name}{'' if field.default is None else '{}'}"
 
 
 def _wrap(text: str) -> list[str]:

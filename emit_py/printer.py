@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from alchemist.errors import EmitError
 from alchemist.ops.spec import ONES
@@ -71,7 +72,13 @@ def _annotation(kind: str) -> str:
 
 def named_tuple(name: str, fields: Sequence[model.Parameter]) -> str:
     """The class of a function's configs."""
-    return "\n".join([f"class {name}(NamedTuple):", *(f"    {field.name}: {_annotation(field.kind)}" for field in fields)])
+    return "\n".join([f"class {name}(NamedTuple):", *(f"    {_field(field)}" for field in fields)])
+
+
+def _field(field: model.Parameter) -> str:
+    """With None for what some calls do not read."""
+    kind = field.kind if field.default is None else model.optional_kind(model.plain_kind(field.kind))
+    return _parameter(replace(field, kind=kind))
 
 
 def _docstring_lines(doc: str) -> list[str]:

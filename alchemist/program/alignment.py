@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from alchemist.ops.spec import REQUIRED, Kind
@@ -38,10 +38,14 @@ _DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
 
 @dataclass(slots=True)
 class Aligned:
-    """The function that stands for several. added: its new parameters, with the value for each of them."""
+    """The function that stands for several. added: its new parameters, with the value for each of them.
+
+    unread: of constants that are no integers, which of the functions do not read them.
+    """
 
     function: model.Function
     added: dict[str, tuple[model.Value, ...]]
+    unread: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def is_readable(self, constants: int = MAX_CONSTANTS) -> bool:
         """Whether it has not too many parameters. constants: those that are no integers, at most."""
@@ -60,9 +64,10 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     body = aligner.block([function.body for function in members])
     used = {parameter.name for parameter in first.parameters} | taken | RESERVED | bound_in(first.body)
     numbers, texts = aligner.names(used)
-    constants = aligner.constant_names(used | set(numbers.values()))
+    gapped, placeholders = aligner.constant_names(used | set(numbers.values()))
+    constants = {name: _filled(values) for name, values in gapped.items()}
     names = {f"#{index}": texts[key] for index, key in enumerate(aligner.uses)}
-    body = _named(body, names | {f"#{index}c": name for index, name in enumerate(constants)})
+    body = _named(body, names | placeholders)
     doc, brief = first.doc, first.brief
     if doc and any(function.doc != doc for function in members):
         told = ({_SHAPE.sub("", text) for text in (function.doc, *(one.note for one in function.parameters))} for function in members)
@@ -79,7 +84,14 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     added: dict[str, tuple[model.Value, ...]] = {
         name: tuple(model.Unused() if number is None else model.Literal(number) for number in vector) for (vector, _), name in numbers.items()
     }
-    return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
+    unread = {name: frozenset(place for place, value in enumerate(values) if isinstance(value, model.Unused)) for name, values in gapped.items()}
+    return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants, unread)
+
+
+def _filled(values: Sequence[model.Value]) -> tuple[model.Value, ...]:
+    """The values; one that is not read is the first that is."""
+    read = next(value for value in values if not isinstance(value, model.Unused))
+    return tuple(read if isinstance(value, model.Unused) else value for value in values)
 
 
 def _shared_note(notes: Sequence[str]) -> str:
@@ -258,14 +270,22 @@ class _Aligner:
                 return f"{name} // 2"
         return ""
 
-    def constant_names(self, used: set[str]) -> dict[str, tuple[model.Value, ...]]:
-        """Parameters that are no integers, with their values."""
+    def constant_names(self, used: set[str]) -> tuple[dict[str, tuple[model.Value, ...]], dict[str, str]]:
+        """(parameters that are no integers, with their values, name of the parameter for each placeholder).
+
+        One that some functions do not read is one that all read, where the others agree on it.
+        """
+        whole = [values for values in self.constants if not any(isinstance(value, model.Unused) for value in values)]
+        united = {values: next((known for known in whole if values not in whole and _same_constants(values, known)), values) for values in self.constants}
         found: dict[str, tuple[model.Value, ...]] = {}
-        for values, uses in self.constants.items():
+        names: dict[tuple[model.Value, ...], str] = {}
+        for values in dict.fromkeys(united.values()):
+            uses = [use for key, target in united.items() if target == values for use in self.constants[key]]
             uses = sorted(uses, key=lambda use: use.startswith("input_"))  # of what is moved to where the result lies, too
             words = [identifier(use, "option") for use in dict.fromkeys((*uses, *self.longer_constants.get(values, ())))]
-            found[unique(words, lambda name: name not in used and name not in found)] = values
-        return found
+            names[values] = unique(words, lambda name: name not in used and name not in found)
+            found[names[values]] = values
+        return found, {f"#{index}c": names[united[values]] for index, values in enumerate(self.constants)}
 
     def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
         bodies = with_shared_comments(bodies)
@@ -407,17 +427,17 @@ class _Aligner:
             if use == "in_channels" and self._reads_given:
                 self.given_channels.add(vector)
             return model.NumberRef(f"#{list(self.uses).index(key)}")
-        values = [read[0] if isinstance(value, model.Unused) else value for value in values]
+        gapped, values = tuple(values), _filled(values)
         if kind := kind_of(values):
             if model.plain_kind(kind) == "matmul_config" and not of_function and self._result:
                 use, word = f"{self._result}_matmul", self._place
             elif not of_function:
                 word = self._result or self._made
-            self.constants.setdefault(tuple(values), []).append(use)
+            self.constants.setdefault(gapped, []).append(use)
             if word:
                 of_product = kind == "matmul_config" and word == self._place
-                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_matmul" if of_product else f"{word}_{use}")
-            return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")
+                self.longer_constants.setdefault(gapped, []).append(f"{word}_matmul" if of_product else f"{word}_{use}")
+            return model.ParameterRef(f"#{list(self.constants).index(gapped)}c")
         lists = [value.items for value in values if isinstance(value, model.Items)]
         if len(lists) != len(values) or len({len(value) for value in lists}) > 1:
             raise Mismatch
@@ -459,6 +479,12 @@ def _of_callee(caller: str, callee: str) -> str:
 def _agree(one: _Vector, other: _Vector) -> bool:
     """Whether a number may be another one, of the functions that read both."""
     return all(first is None or second is None or first == second for first, second in zip(one, other, strict=True))
+
+
+def _same_constants(gapped: Sequence[model.Value], values: Sequence[model.Value]) -> bool:
+    """Whether constants that some functions do not read may be others, of the same kind, that all read."""
+    same = all(isinstance(one, model.Unused) or one == other for one, other in zip(gapped, values, strict=True))
+    return same and kind_of(_filled(gapped)) == kind_of(values)
 
 
 def _expression(gapped: _Vector, parameters: Mapping[_Vector, str]) -> str:

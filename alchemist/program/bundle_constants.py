@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import Kind
 from alchemist.program import model
 from alchemist.program.function_names import path_words
@@ -40,7 +41,8 @@ def name_bundles(functions: Sequence[model.Function], taken: set[str]) -> tuple[
             lists.setdefault(bundle, set()).add(words[0].rstrip("0123456789") if words else "")
     names: dict[model.Bundle, str] = {}
     several = len({bundle.type_ for bundle in places}) > 1
-    for bundle, (call, scope) in sorted(places.items(), key=lambda place: len(place[1][0].function)):  # the class's plain function has the plain names
+    plain_first = sorted(places.items(), key=lambda place: (len(place[1][0].function), len(place[0].fields)))
+    for bundle, (call, scope) in plain_first:  # the class's plain function has the plain names
         choices = _candidates(bundle, call, scope, shared=len(lists[bundle]) > 1, several=several)
         names[bundle] = unique(choices, lambda name: name not in taken)
         taken.add(names[bundle])
@@ -80,7 +82,16 @@ def _candidates(bundle: model.Bundle, call: model.CallFunction, scope: str, *, s
     part = re.sub(r"(^|_)[a-z]+_?\d+(_?(and|to)_?\d+)*$", "", part)
     own = [f"{word}_{part}" if part and part not in word else word for word in counted[:1]]
     names = [*(own if several else counted[:1]), *own, "_".join(words), f"{call.function}_{'_'.join(words)}", f"{call.function}_configs"]
-    return [constant_case(name) for name in names if name]
+    optional = _optional_part(bundle)
+    return [constant_case(f"{name}{optional}") for name in names if name]
+
+
+def _optional_part(bundle: model.Bundle) -> str:
+    """What a function does with these configs and not with others of the type: `_with_shortcut`, by how most fields begin that others leave out."""
+    fields = [one.name.split("_")[:-1] for one in bundle.kinds if one.default is not None and one.name in dict(bundle.fields)]
+    first = [words[0] for words in fields if words]
+    usual = max(first, key=first.count, default="")
+    return f"_with_{'_'.join(common_prefix([words for words in fields if words[:1] == [usual]]))}" if usual else ""
 
 
 def types_of(constants: Sequence[model.Constant]) -> dict[str, tuple[model.Parameter, ...]]:

@@ -1,7 +1,7 @@
 """The configs in which calls of a function differ are one parameter: a named tuple, of which the program has a constant for each stage.
 
 A block of a network has a product's config, the memory of each result, a convolution's config: more parameters than a reader keeps apart. The fields are
-called after the modules whose weights are read with them: `layer_0_matmul`, `shortcut_memory`.
+called after the modules whose weights are read with them: `layer_0_matmul`, `shortcut_memory`. A stage leaves out what only an optional part of others reads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.program import model
-from alchemist.program.alignment import MAX_CONSTANTS, Aligned
+from alchemist.program.alignment import MAX_CONSTANTS, NOTHING, Aligned
 from alchemist.program.function_names import path_words
 from alchemist.program.names import identifier, snake_case, unique
 from alchemist.program.scopes import MOVE
@@ -37,12 +37,14 @@ def bundled(made: Aligned) -> Aligned:
     taken = {parameter.name for parameter in others} | bound_in(function.body)
     if len(fields) <= MAX_CONSTANTS or PARAMETER in taken:
         return made
+    fields = sorted(fields, key=lambda one: bool(made.unread.get(one.name)))  # those with a default are the last ones
     names = _names(function.body, fields)
     kept = {name: values for name, values in made.added.items() if all(name != one.name for one in fields)}
-    columns = [made.added[one.name] for one in fields]
-    named = tuple(replace(one, name=names[one.name]) for one in fields)
+    columns = [[None if place in made.unread.get(one.name, ()) else value for place, value in enumerate(made.added[one.name])] for one in fields]
+    named = tuple(replace(one, name=names[one.name], default=NOTHING if made.unread.get(one.name) else None) for one in fields)
     bundles = tuple(
-        model.Bundle(function.name, tuple((one.name, value) for one, value in zip(named, row, strict=True)), named) for row in zip(*columns, strict=True)
+        model.Bundle(function.name, tuple((one.name, value) for one, value in zip(named, row, strict=True) if value is not None), named)
+        for row in zip(*columns, strict=True)
     )
 
     def value(old: model.Value) -> model.Value:

@@ -67,7 +67,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
 def _lines(functions: Sequence[model.Function]) -> int:
     """Of a program, with the named tuples that its functions are given and their types."""
     bundles = {bundle for function in functions for bundle, _ in bundles_in(function)}
-    types = {bundle.type_: len(bundle.fields) + 3 for bundle in bundles}
+    types = {bundle.type_: len(bundle.kinds) + 3 for bundle in bundles}
     tuples = sum(types.values()) + sum(len(bundle.fields) + 2 for bundle in bundles)
     return lines_of_functions(with_defaults(functions, by_name=True)) + tuples
 
@@ -146,13 +146,18 @@ def _gain(together: Sequence[model.Function], parts: Sequence[Sequence[model.Fun
     except Mismatch:
         return 0
     apart = [align(part, taken) for part in parts]
-    fields = sum(not parameter.kind.endswith(("number", "bool")) for parameter in made.function.parameters if parameter.name in made.added)
-    bundles = min(map(len, parts)) * (fields + 2) if fields > MAX_CONSTANTS else 0
+    bundles = _lines_of_bundles(made) - sum(map(_lines_of_bundles, apart))
     saved = lines_of_functions([one.function for one in apart]) - lines_of_functions([made.function]) - bundles - len(together)
     if not made.is_readable(MAX_FIELDS) or saved < MIN_GAIN:
         return 0
     given = len(together) * len(made.added) - sum(len(part) * len(one.added) for part, one in zip(parts, apart, strict=True))
     return max(saved - given, 1)
+
+
+def _lines_of_bundles(made: Aligned) -> int:
+    """Of the named tuples of configs that calls give the function, and of their type."""
+    found = {value for values in bundled(made).added.values() for value in values if isinstance(value, model.Bundle)}
+    return sum(len(one.fields) + 2 for one in found) + max((len(one.kinds) + 3 for one in found), default=0)
 
 
 def _filled(function: model.Function) -> model.Function:
@@ -332,9 +337,8 @@ def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | N
 def _saves(members: Sequence[model.Function], made: Aligned, constants: int) -> bool:
     if not made.is_readable(constants):
         return False
-    fields = sum(parameter.kind != "number" for parameter in made.function.parameters if parameter.name in made.added)
-    if fields <= MAX_CONSTANTS:
+    bundles = _lines_of_bundles(made)
+    if not bundles:
         return (len(members) - 1) * lines_of_functions(members[:1]) > len(members) * (len(made.added) + 1)
-    bundles = (fields + 3) + len(members) * (fields + 2)  # a class, and a constant for each member
-    numbers = len(made.added) - fields + 1
-    return lines_of_functions(members) - lines_of_functions([made.function]) - bundles - numbers * len(members) >= MIN_GAIN
+    given = len(bundled(made).added) * len(members)
+    return lines_of_functions(members) - lines_of_functions([made.function]) - bundles - given >= MIN_GAIN

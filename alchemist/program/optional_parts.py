@@ -91,7 +91,19 @@ class _Split:
         begin = _behind_frees(body, steps[start - 1] + 1 if start else 0)
         end = _behind_frees(body, steps[start + count - 1] + 1) if count else begin
         told = tuple(takewhile(lambda one: isinstance(one, model.Blank | model.Comment | model.GetDevice), body[begin:end]))
-        return _Split(body[:begin], told, body[begin + len(told) : end], body[end:])
+        part, quote = _without_last_quote(body[begin + len(told) : end])
+        return _Split(body[:begin], told, part, (*quote, *body[end:]))
+
+
+def _without_last_quote(part: Body) -> tuple[Body, Body]:
+    """(the rest, a quote of the statement that follows the part): only moves of that statement's operands are between the two."""
+    end = max((place + 1 for place, one in enumerate(part) if isinstance(one, model.Blank | model.Comment)), default=0)
+    if not all(map(is_move, part[end:])):
+        return part, ()
+    start = end
+    while start and isinstance(part[start - 1], model.Blank | model.Comment):
+        start -= 1
+    return (*part[:start], *part[end:]), part[start:end]
 
 
 def _normal(body: Body) -> Body:

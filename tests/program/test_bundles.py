@@ -64,12 +64,23 @@ def block(name: str, rows: int, *, move: bool = False, renamed: bool = False, tu
     return model.Function(name, (X, WEIGHTS), body, 1, "A block.", "Block")
 
 
-def program_of(*blocks: model.Function) -> model.Program:
+def residual_block(name: str, rows: int, *, shortcut: bool) -> model.Function:
+    """A block that adds its input, or a product of it, which is moved to where the sum reads it."""
+    plain = block(name, rows)
+    product = called("linear", "residual", "x", "shortcut.weight", memory_config=shards(4 * rows), program_config=config(4 * rows))
+    quote = (model.Blank(), model.Comment("9: return y + residual"))
+    part = (model.Blank(), model.Comment("8: residual = self.shortcut(x)"), product, *quote, moved("residual", "residual", shards(5 * rows)))
+    total = called("add", "", "z", memory_config=L1, **{TTNN_OPS["ttnn.add"].args[1].name: model.TensorRef("residual" if shortcut else "x")})
+    norm = replace(plain.body[-1], results=("z",), returned=False)
+    return replace(plain, body=(*plain.body[:-1], norm, *(part if shortcut else quote), total))
+
+
+def program_of(*blocks: model.Function, places: Places = NOWHERE) -> model.Program:
     calls = [
         model.CallFunction(one.name, (model.TensorRef("x"), model.ScopeArgument("weights", (f"stages.{place}",))), ("x",)) for place, one in enumerate(blocks)
     ]
     entry = model.Function("net", (X, WEIGHTS), (*calls, model.Return((model.TensorRef("x"),))), 1)
-    merged = merge_functions([*blocks, entry], set(), None, NOWHERE)
+    merged = merge_functions([*blocks, entry], set(), None, places)
     functions, _, constants, _ = name_constants(with_type_names(merged.functions, merged.renamed), [], set())
     final, constants = name_activations(functions, constants, set(), lists=True)
     return made_of(*final, constants=constants, has_weights=True)
@@ -102,6 +113,24 @@ def test_blocks_are_one_function(name: str) -> None:
     cpp = emit_cpp.emit(program)["model.cpp"]
     assert "struct BlockConfigs {" in cpp
     assert "const BlockConfigs STAGE_1{" in cpp
+
+
+def test_what_an_optional_part_reads_has_a_default() -> None:
+    rows = {"block": 32, "block_2": 64, "block_3": 96, "block_4": 128}
+    blocks = [residual_block(name, number, shortcut=name in ("block", "block_3")) for name, number in rows.items()]
+    scopes = {one.name: frozenset({f"stages.{place}."}) for place, one in enumerate(blocks)}
+    program = program_of(*blocks, places=Places(scopes, frozenset({"stages.0.shortcut.weight", "stages.2.shortcut.weight"})))
+    text = emit_py.emit(program)["main.py"]
+    optional = ["shortcut_memory: ttnn.MemoryConfig | None = None", "shortcut_matmul: ttnn.operations.matmul.MatmulProgramConfig | None = None"]
+    assert [line for line in optional if f"\n    {line}\n" in text] == optional
+    tuples = [line.partition(" = ")[0] for line in text.splitlines() if line.endswith(" = BlockConfigs(")]
+    assert tuples == ["STAGE_0_WITH_SHORTCUT", "STAGE_1", "STAGE_2_WITH_SHORTCUT", "STAGE_3"]
+    assert text.count("    shortcut_memory=") == text.count("    shortcut_matmul=") == 2
+    _, _, behind = text.partition('    if "shortcut.weight" in weights:\n')
+    quote = behind.index("    # 9: return y + residual")
+    assert behind.index("residual = ttnn.to_memory_config(residual, ") < quote < behind.index("ttnn.add(")  # the quote of the sum stands in front of it
+    cpp = emit_cpp.emit(program)["model.cpp"]
+    assert "    ttnn::MemoryConfig shortcut_memory{};\n" in cpp
 
 
 @table(
