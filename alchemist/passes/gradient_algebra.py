@@ -16,11 +16,13 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.edit import erase_dead, functions
+from alchemist.ir.edit import add_sources, erase_dead, functions, made_by, rewrite, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import chain_of_source
+from alchemist.ir.value import Value
 from alchemist.ops.axes import dims_of
 from alchemist.ops.constants import number
+from alchemist.ops.constants import scaled as scaled_by
 from alchemist.passes.algebra import (
     HALF,
     ONE,
@@ -339,3 +341,92 @@ def _materialised(b: Builder, value: Made, type_like: Attribute, ssa_of: dict[St
         attributes = {"dim_arg": list(value.reduced), "keep_dim": True} if value.reduced else {}
         ssa_of[value] = b.op(f"ttir.{value.name}", operands, attributes, [tensor(value.dims, of)])
     return ssa_of[value]
+
+
+# --- A product of two scaled operands: one factor does. ---
+
+
+@register("merge-factors", fusing=True)
+class MergeFactors(Pass):
+    """matmul(a * x, b * y) becomes matmul(a * b * x, y). The gradients, products with the same operands, multiply by what makes up for it.
+
+    Before: scores = (s * q) (s * k)^T, d_q = s * d_scores (s * k), d_k = s * d_scores^T (s * q). After: scores = (s^2 * q) k^T,
+    d_q = s^2 * d_scores k, d_k = d_scores^T (s^2 * q).
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        rewrite(module, _merge_factors, "ttir.matmul")
+
+
+def _merge_factors(product: Operation) -> None:
+    kept, dropped = (_scaled_operand(value, product) for value in product.operands)
+    if kept is None or dropped is None or kept.scaled is dropped.scaled:
+        return
+    changed = [one.scaled for one in (*kept.gradients, *dropped.gradients)]
+    if len(set(changed)) < len(changed):
+        return
+    add_sources(_maker(kept.scaled), _maker(dropped.scaled), before=False)
+    _multiply(kept, kept.factor * dropped.factor)
+    dropped.scaled.replace_all_uses_with(dropped.value)
+    for one in kept.gradients:
+        _multiply(one, one.factor / dropped.factor)
+    for one in dropped.gradients:
+        _multiply(one, one.factor * dropped.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """scaled = factor * value. gradients: where `scaled` is the operand of a product, the results of other products with it, which have factors, too."""
+
+    scaled: SSAValue
+    value: SSAValue
+    factor: float
+    gradients: Sequence[_Scaled] = ()
+
+
+def _scaled_operand(value: SSAValue, product: Operation) -> _Scaled | None:
+    while (move := made_by(value, "rearrangement")) is not None:
+        value = move.operands[0]
+    found = scaled_by(value)
+    if found is None or found[1] <= 0 or found[0].type != value.type:
+        return None
+    gradients = []
+    for other in _readers(value):
+        if other is product:
+            continue
+        gradient = _scaled_result(other) if other.name == "ttir.matmul" else None
+        if gradient is None:
+            return None
+        gradients.append(gradient)
+    return _Scaled(value, found[0], found[1], gradients)
+
+
+def _scaled_result(product: Operation) -> _Scaled | None:
+    """The only reader of the product, behind rearrangements, if it multiplies by a constant."""
+    result: SSAValue = product.results[0]
+    while (reader := _only_reader(result)) is not None and has_trait(reader, "rearrangement"):
+        result = reader.results[0]
+    found = scaled_by(reader.results[0]) if reader is not None and reader.results else None
+    return _Scaled(reader.results[0], result, found[1]) if reader is not None and found is not None and found[0] is result else None
+
+
+def _only_reader(value: SSAValue) -> Operation | None:
+    return next(iter(value.uses)).operation if single_use(value) else None
+
+
+def _readers(value: SSAValue) -> Iterator[Operation]:
+    """What reads the value or a rearrangement of it, once for each operand."""
+    for use in value.uses:
+        if has_trait(use.operation, "rearrangement"):
+            yield from _readers(use.operation.results[0])
+        else:
+            yield use.operation
+
+
+def _multiply(product: _Scaled, factor: float) -> None:
+    """Gives the multiplication by a constant another one."""
+    if factor == 1.0:
+        add_sources(_maker(product.value), _maker(product.scaled), before=False)
+        product.scaled.replace_all_uses_with(product.value)
+    else:
+        product.scaled.replace_all_uses_with((Value(Builder.in_place_of(_maker(product.scaled)), product.value) * factor).ssa)

@@ -140,6 +140,7 @@ TTIR_STAGES = (
             "update-caches",
             "decode-attention",
             "fold-attention-scale",
+            "merge-factors",
             "project-heads",
             "scale-queries",
             "fuse-concat-heads",

@@ -54,6 +54,7 @@ from pass_graphs import (
     reduced,
     rms_norm_by_division,
     rms_norm_written_out,
+    scores,
     softmax_written_out,
     spread,
     spreading,
@@ -67,6 +68,12 @@ from pass_graphs import (
 from xdsl.dialects.builtin import ModuleOp
 
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "a query and a key with a factor each": ("merge-factors", build(scores, ROWS, ROWS), ["full", "multiply", "permute", "matmul"]),
+    "a query and a key with a factor each, and their gradients": (
+        "merge-factors",
+        build(partial(scores, gradients=True), ROWS, ROWS),
+        ["full", "multiply", "permute", "matmul", "matmul", "matmul", "full", "multiply"],
+    ),
     "a mean of a mean": (
         "merge-reductions",
         build(lambda g, x: reduced(g, x, ("mean", [-1], (2, 4), False), ("mean", [-1], (2,), False)), X),
@@ -392,6 +399,12 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
 }
 
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "a key with a factor that something else reads": ("merge-factors", build(partial(scores, also=True), ROWS, ROWS)),
+    "a query with a factor, a key without": ("merge-factors", build(partial(scores, key_factor=None), ROWS, ROWS)),
+    "a query and a key with a factor each, and a gradient without": (
+        "merge-factors",
+        build(partial(scores, gradients=True, gradient_factor=None), ROWS, ROWS),
+    ),
     "isnan of a bfloat16 input": ("fuse-patterns", build(lambda g, x: g("ne", x, x, of="i1"), ((2, 4, 64), "bf16", "input"))),
     "a difference that is no covariance": ("merge-reductions", build(lambda g, x, y: one_pass(g, x, y, "sum", 1 / 32), X, X)),
     "a sum of means": ("merge-reductions", build(lambda g, x: reduced(g, x, ("mean", [2], (2, 4), False), ("sum", [1], (2,), False)), X)),

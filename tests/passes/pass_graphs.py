@@ -260,6 +260,21 @@ def turned(g: Graph, x: Any, out: tuple[int, ...] = (2, 12, 16)) -> Any:
     return g("permute", x, out=out, permutation=[0, 2, 1])
 
 
+def scores(
+    g: Graph, q: Any, k: Any, *, key_factor: float | None = 0.5, gradients: bool = False, gradient_factor: float | None = 0.5, also: bool = False
+) -> Any:
+    """(0.5 * q) times the transposed key_factor * k. gradients: products with the same operands, as a gradient has them. also: what else reads the key."""
+
+    def scaled(x: Any, factor: float | None = 0.5) -> Any:
+        return x if factor is None else g("multiply", x, g.number(factor))
+
+    scaled_q, scaled_k = scaled(q), scaled(k, key_factor)
+    product = g("matmul", scaled_q, g("permute", scaled_k, out=(16, 4), permutation=[1, 0]), out=(4, 4))
+    if gradients:
+        return product, *(scaled(g("matmul", product, one, out=(4, 16)), gradient_factor) for one in (scaled_q, scaled_k))
+    return (product, g("exp", scaled_k)) if also else product
+
+
 def tap(g: Graph, x: Any, w: Any, b: Any) -> Any:
     """A conv1d of one tap."""
     return g("conv1d", x, w, b, out=(2, 16, 12), stride=1, padding=0, groups=1, batch_dim=0, channel_dim=1, length_dim=2, dilation=1)
