@@ -207,7 +207,7 @@ CUT_RESIDUALS = "alchemist.cut_residuals"
 
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: its name, or that of the argument it becomes, instead of `constant`."""
-EXPERT_MASK, ROUTING_WEIGHTS = "expert_mask", "routing_weights"
+EXPERT_MASK, CHOICE_WEIGHTS, ROUTING_WEIGHTS = "expert_mask", "choice_weights", "routing_weights"
 """What a layer of experts computes before its products: which tokens have chosen each expert, and with which weights."""
 LARGEST_BFLOAT16 = 255 * 2.0**120
 """The largest finite number of the type."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import Float32Type, FunctionType, IntegerType, ModuleOp, TensorType, UnitAttr, bf16
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
-from alchemist.ir.access import shape
+from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase, functions, is_const_eval, ops_named, single_use
@@ -265,11 +266,17 @@ _EXACT = frozenset({("bf16", "f32"), ("u32", "si32"), ("si32", "u32"), ("u16", "
 
 @register("fold-typecasts")
 class FoldTypecasts(Pass):
-    """Removes casts that cancel out or go through a needless type."""
+    """Removes casts that cancel out or go through a needless type.
+
+    eq(typecast(x), c) of an unsigned x and a constant c >= 0 becomes eq(x, c): the chosen experts of a token.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for op in ops_named(module, "ttnn.typecast"):
             _fold(op)
+        for op in ops_named(module, "ttnn.typecast", const_eval=False):
+            if op.parent is not None and (stored_type(op.operands[0]), stored_type(op.results[0])) == ("u32", "si32"):
+                _compare_unsigned(op)
 
 
 def _fold(op: Operation) -> None:
@@ -288,6 +295,36 @@ def _fold(op: Operation) -> None:
         return
     if not any(True for _ in inner.results[0].uses):
         erase(inner)
+
+
+_EQUALITY = ("ttnn.eq", "ttnn.ne")
+
+
+def _compare_unsigned(cast: Operation) -> None:
+    """Removes the cast, and all others whose results are compared with the same constants, if only such comparisons read them."""
+    values, casts, constants = [cast.results[0]], [cast], []
+    for value in values:
+        for use in value.uses:
+            if use.operation.name in ("ttnn.reshape", "ttnn.to_layout"):
+                values += [one for one in use.operation.results if one not in values]
+            elif use.operation.name not in _EQUALITY:
+                return
+            else:
+                other = use.operation.operands[1 - use.index]
+                while other not in values:
+                    values.append(other)
+                    if (move := defining(other, "ttnn.reshape", "ttnn.to_layout")) is not None:
+                        other = move.operands[0]
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == "ttnn.constant" and access.attr(owner, "value").min() >= 0:
+            constants.append(owner)
+        elif isinstance(owner, Operation) and owner.name == "ttnn.typecast" and stored_type(owner.operands[0]) == "u32":
+            casts += [owner] if owner not in casts else []
+        elif defining(value, "ttnn.reshape", "ttnn.to_layout") is None:
+            return
+    for constant in constants:
+        set_attr(constant, "value", np.asarray(access.attr(constant, "value")).astype(np.uint32))
+    _retype([value for value in values if value.owner not in casts], casts, "u32")
 
 
 # --- TTNN: a matrix product writes the type that its readers need, and reads narrower types without a cast. ---

@@ -17,7 +17,7 @@ from alchemist.ir.location import sources_of, with_role
 from alchemist.ir.value import Value
 from alchemist.ops.constants import constant_of, number, uniform
 from alchemist.ops.evaluate import Array, can_evaluate, evaluate, storage_dtype
-from alchemist.ops.spec import EXPERT_MASK, LIFTED_NAME, ROUTING_WEIGHTS
+from alchemist.ops.spec import CHOICE_WEIGHTS, EXPERT_MASK, LIFTED_NAME, ROUTING_WEIGHTS
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.signs import interval, multiple_of
 
@@ -61,10 +61,13 @@ def _by_expert(put_back: Operation) -> None:
     expert_ids = b.value("ttir.constant", [], {"value": numbers, LIFTED_NAME: "expert_ids"})
     b.source = with_role(combining, EXPERT_MASK)
     routing = choices.op("eq", expert_ids).cast(kind)
-    b.source = with_role(combining, ROUTING_WEIGHTS)
     if weights is not None:
-        routing = routing * Value(b, weights).reshape(1, tokens, top_k)
+        b.source = combining or None
+        own_weights = Value(b, weights).reshape(1, tokens, top_k)
+        b.source = with_role(combining, CHOICE_WEIGHTS if top_k > 1 else ROUTING_WEIGHTS)
+        routing = routing * own_weights
     if top_k > 1:
+        b.source = with_role(combining, ROUTING_WEIGHTS)
         routing = routing.reduce("sum", [2])
     b = Builder.in_place_of(end)
     b.source = combining or None

@@ -16,6 +16,7 @@ from alchemist.ir.text import parse
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import configure, lower_to_ttnn
+from alchemist.passes.signs import stored_type
 from tests.tables import table
 
 ROWS = ((32, 32), "f32", "input")
@@ -139,6 +140,32 @@ def test_what_gives_whole_numbers(steps: str, whole: bool) -> None:
 )
 def test_indices_become_fractions_at_once(steps: list[tuple[str, str]], kept: list[str]) -> None:
     assert chain("bf16", *steps, ("exp", steps[-1][1])) == [*kept, "exp"]
+
+
+IDS = torch.arange(8).reshape(8, 1, 1)
+
+
+def chosen(x: torch.Tensor, against: torch.Tensor) -> torch.Tensor:
+    """1.0 where one of the two largest elements of a row has this index."""
+    return (x.topk(2).indices == against).float()
+
+
+# what the indices are compared with -> casts of indices
+COMPARED = {
+    "constants": (lambda x: chosen(x, IDS), 0),
+    "constants that are negative": (lambda x: chosen(x, IDS - 3), 1),
+    "constants of two comparisons": (lambda x: chosen(x, IDS) + chosen(-x, IDS), 0),
+    "constants that something else reads": (lambda x: chosen(x, IDS) + (IDS + x.topk(2).indices), 1),
+    "other indices": (lambda x: chosen(x, (-x).topk(2).indices), 0),
+}
+
+
+@table("case", COMPARED)
+def test_indices_are_compared_as_they_are(case: str) -> None:
+    """The constants become unsigned, too, where they can be."""
+    model, casts = COMPARED[case]
+    module = lower_to_ttnn(capture(model, (torch.rand(32, 8),), {}).module).module
+    assert [op.name for op in module.walk() if op.operands and stored_type(op.operands[0]) == "u32"].count("ttnn.typecast") == casts
 
 
 class Pooled(torch.nn.Module):
