@@ -530,6 +530,7 @@ def _expression(gapped: _Vector, parameters: Mapping[_Vector, str]) -> str:
     return ""
 
 
+_WIDTH = "dim_width"
 _DIMENSION = re.compile(r"^dim_|(?<=length)_\d+$")
 """What `_element` says of a dimension beside its name."""
 
@@ -537,7 +538,7 @@ _DIMENSION = re.compile(r"^dim_|(?<=length)_\d+$")
 def _element(use: str, index: int, last: int) -> str:
     """What an element of a list argument is called."""
     if use in ("shape", "output_shape", "slice_end"):
-        return "dim" if index == last else "dim_rows" if last == 1 else f"dim_length_{index}" if index else "dim_batch"
+        return _WIDTH if index == last else "dim_rows" if last == 1 else f"dim_length_{index}" if index else "dim_batch"
     return {"slice_start": "start", "slice_step": "step"}.get(use, use)
 
 
@@ -552,7 +553,7 @@ def _words(uses: Sequence[str], *, final: bool, given: bool) -> list[str]:
         return ["input_size", "output_size", "inner_size"]
     if {"input_h", "input_w"} <= every:
         return ["input_size", "output_size", "inner_size"]
-    if len({name for name in every if name.startswith("dim_")}) > 1:
+    if len({name for name in every if name.startswith("dim_")} - {_WIDTH}) > 1:
         return ["size", "inner_size"]
     plain = [name for name in dict.fromkeys(uses) if not name.startswith("dim")]
     return [*plain, *(_DIMENSION.sub("", name) for name in dict.fromkeys(uses))]

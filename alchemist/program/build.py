@@ -24,8 +24,8 @@ from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
-from alchemist.program.gradients import Flow, adds_residual, begins_backward, is_backward
-from alchemist.program.graph import GRADIENTS, Graph, Node, TensorType, Value
+from alchemist.program.gradients import Flow, adds_residual, begins_backward, is_backward, stores_gradients
+from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.lengths import lines_of_functions
@@ -217,7 +217,8 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if definition.method:
             candidates.append(snake_case(definition.method.lstrip("_")))
         label = snake_case(class_label(definition))
-        label = f"exact_{label}" if is_library(definition.class_name) and not label.endswith("_norm") else label
+        backward = not definition.method and begins_backward(definition)
+        label = f"exact_{label}" if is_library(definition.class_name) and not label.endswith("_norm") and not backward else label
         label = f"add_{label}" if adds_residual(definition) else label
         candidates.append(label)
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
@@ -226,7 +227,7 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if attribute and own and not attribute.isdigit() and not definition.method and attribute not in of_class:
             candidates.append(snake_case(attribute))
         of_class.add(attribute)
-        if not definition.method and begins_backward(definition):
+        if backward:
             candidates = [f"{name}_backward" for name in candidates]
         definition.base_name = candidates[0]
         definition.name = _numbered(candidates, taken, numbers)
@@ -385,7 +386,7 @@ def _head(definition: Definition, method: str, line: int) -> str:
     text = f"{label}, line {line}" if label and line else label
     if not text or definition.method or not begins_backward(definition):
         return f"{text}. " if text else ""
-    stores = any(one.copy.collection == GRADIENTS for item in flat_items(definition.items) if isinstance(item, Node) for one in item.kept)
+    stores = stores_gradients(definition)
     returned = "the gradient of its input" if len(definition.returns) == 1 else "gradients of its inputs" if definition.returns else ""
     returned = f"d_residual + {returned}" if adds_residual(definition) else returned
     told = [f"returns {returned}" * bool(returned), f"stores {'those' if returned else 'gradients'} of its weights in gradients" * stores]

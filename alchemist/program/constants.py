@@ -44,6 +44,8 @@ _NARROW, _WIDE = "_BF16_DEST", "_FP32_DEST"
 _NARROW_COMMENT = "Partial sums are bfloat16."
 _MATMULS = short_names("ttnn", "product") | {"sparse_matmul"}
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
+_PRODUCT = "_MATMUL"
+"""How names of products' program configs end."""
 _HEAD_DIM, _TOP_K = "HEAD_DIM", "TOP_K"
 _NAMED_IF_ONE = (_HEAD_DIM, _TOP_K, "NUM_STEPS", *_NUMBERS.values())
 """Numbers that have a name wherever a program has one of them only: several would be told apart by a count."""
@@ -336,7 +338,7 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
     if isinstance(value, model.Record) and value.class_name.startswith("ttnn.Matmul"):
         word = name.removesuffix("_matmul") if name.endswith("_matmul") else function
         word = function if word in _CONVOLUTIONS else word
-        return "_".join([constant_case(word), *(field.op for _, field in value.fields if isinstance(field, model.Unary)), "MATMUL"]), Kind.PROGRAM_CONFIG
+        return f"{constant_case(word)}{_PRODUCT}", Kind.PROGRAM_CONFIG
     if isinstance(value, model.Record) and "ComputeKernelConfig" in value.class_name:
         return _compute_name(value), Kind.COMPUTE_CONFIG
     return None
@@ -349,7 +351,7 @@ def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -
     """
     weights = [str(one.key[0]) for one in call.arguments if isinstance(one, model.WeightRef) and len(one.key) == 1]
     layers = {match[1] for name in weights if (match := re.search(r"weight_ih_l(\d+)(?:_|$)", name))}
-    if len(layers) == 1 and base.endswith("_MATMUL"):
+    if len(layers) == 1 and base.endswith(_PRODUCT):
         return (f"LAYER{layers.pop()}_{base}",)
     keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument)]
     path = path_words("".join(piece for piece in keys[0] if isinstance(piece, str))) if keys else []
@@ -362,16 +364,21 @@ def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -
 
 
 def _role(call: model.Call, class_name: str) -> str:
-    """What a program config is for: `FC1_GELU_MATMUL` by the call's weight or result and what is fused, `ATTENTION` by its class."""
+    """What a program config is for: `FC1_MATMUL` by the call's weight or result, `ATTENTION` by its class."""
     for begin, role in _ROLES.items():
         if class_name.startswith(begin):
             return role
-    fused = [field.op for _, value in call.arguments if isinstance(value, model.Record) for _, field in value.fields if isinstance(field, model.Unary)]
-    return "_".join([*map(constant_case, role_words(call)[-1:]), *fused, "MATMUL"])
+    return "".join([*map(constant_case, role_words(call)[-1:]), _PRODUCT])
+
+
+def _with_activation(base: str, value: model.Value) -> tuple[str, ...]:
+    """`FC1_GELU_MATMUL` of a config with an activation."""
+    fused = [field.op for _, field in value.fields if isinstance(field, model.Unary)] if isinstance(value, model.Record) else []
+    return ("_".join([base.removesuffix(_PRODUCT), *fused]) + _PRODUCT,) if fused and base.endswith(_PRODUCT) else ()
 
 
 def _owner(base: str, call: model.Call, function: model.Function) -> Owner:
-    return (function.module, *_module_path(call)[:-1]) if base.endswith("_MATMUL") else ()
+    return (function.module, *_module_path(call)[:-1]) if base.endswith(_PRODUCT) else ()
 
 
 def role_words(call: model.Call) -> list[str]:
@@ -411,7 +418,7 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
         names.append(f"{constant_case(path[-2])}_{base}")
     elif not names and not counted:
         names.append(f"{constant_case(name)}_{base}")
-    return (*names, *_by_numbers(base, value))
+    return (*names, *_with_activation(base, value), *_by_numbers(base, value))
 
 
 def _on_cores(base: str, value: model.Value) -> tuple[str, ...]:
@@ -523,7 +530,7 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                     if kind is Kind.CONV2D_CONFIG:
                         longer = (*_in_shards(base, [given for _, given in _passed(statement)]), *_special_names(base, value))
                     longer = _on_cores(base, value) if kind is Kind.MEMORY_CONFIG else longer
-                    yield base, value, kind, (*longer, *_by_numbers(base, value)), "", ()
+                    yield base, value, kind, (*longer, *_with_activation(base, value), *_by_numbers(base, value)), "", ()
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):
                 if known := _config_name(cell):

@@ -16,8 +16,9 @@ from alchemist.errors import EmitError, InternalError
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
+from alchemist.ir.op_class import named
 from alchemist.ops.library_names import DEFAULTS, DTYPES, FIDELITIES, class_name, field_name, looked_up
-from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
+from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, OpSpec, inline_scalar
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
 
@@ -137,7 +138,7 @@ class _Extraction:
         arguments: list[tuple[Arg, Raw]] = []
         for arg in spec.args:
             try:
-                raw = self._argument(op, arg, environment)
+                raw = self._argument(op, spec, arg, environment)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise EmitError(f"cannot emit argument {arg.name}", op=op.name, got=f"{type(error).__name__}: {error}") from error
             if raw is not None:
@@ -146,7 +147,7 @@ class _Extraction:
                 raise EmitError(f"required argument {arg.name} has no value", op=op.name, expected=arg.source)
         return Node(spec, tuple(arguments), results, sources_of(op), str(access.attr(op, NOTE, "")), called=str(access.attr(op, LIFTED_NAME, "")))
 
-    def _argument(self, op: Operation, arg: Arg, environment: dict[SSAValue, Value]) -> Raw | None:
+    def _argument(self, op: Operation, spec: OpSpec, arg: Arg, environment: dict[SSAValue, Value]) -> Raw | None:
         """The argument's value, None when it is absent or the library's default."""
         source, _, name = arg.source.partition(":")
         if source == "operand":
@@ -165,7 +166,7 @@ class _Extraction:
                 return replace(made, comment=str(access.attr(op, WHY, "")))
             if arg.name == "scale" and isinstance(made, model.Literal):
                 return replace(made, head_dim=_head_dim(made.value, tensor_type(op.operands[0].type).shape))
-            return made
+            return _dim(made, len(tensor_type(op.operands[0].type).shape)) if arg.name == "dim" and spec.name in _ALONG_DIM else made
         type_ = tensor_type(op.results[0].type)
         if source == "changed_dtype":
             return None if tensor_type(op.operands[0].type).dtype == type_.dtype else model.DType(type_.dtype)
@@ -195,6 +196,15 @@ class _Extraction:
                 )
             raws.append(model.Literal(scalar) if scalar is not None else Use(environment[value]))
         return tuple(raws) if arg.kind is Kind.TENSOR_LIST else raws[0]
+
+
+_ALONG_DIM = named("ttnn", "reduction", "indices") | {"ttnn.softmax", "ttnn.concat"}
+
+
+def _dim(value: model.Value | None, rank: int) -> model.Value | None:
+    """One dim in one spelling: `[2]` of a tensor with three dims is -1."""
+    only = value.items[0] if isinstance(value, model.Items) and len(value.items) == 1 else value
+    return (model.Literal(-1) if only.value == rank - 1 else only) if isinstance(only, model.Literal) else value
 
 
 _SMALLEST_HEAD = 8

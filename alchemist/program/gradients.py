@@ -13,6 +13,7 @@ from alchemist.program.graph import GRADIENTS, SAVED, Node, Value
 from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier
 from alchemist.program.roles import computed_role, unshaped, users_of
+from alchemist.program.runs import flat_items
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -47,6 +48,23 @@ def begins_backward(definition: Definition) -> bool:
 def adds_residual(definition: Definition) -> bool:
     """Whether the function is a norm's backward pass that also adds the gradient of the residual, in one op with its last."""
     return is_norm(definition.class_name) and len(definition.returns) == 1 and sum(map(is_gradient, definition.parameters)) == 2
+
+
+def stored_as(value: Value) -> str:
+    """The weight of which the value becomes the gradient by a sum or a reshape alone, "" for others."""
+    users = {id(user): user for user in value.users}
+    for user in users.values() if len(users) == 1 else ():
+        keys = [one.copy.key for one in user.kept if one.copy.collection == GRADIENTS and one.value in user.results]
+        if len(keys) == 1 and (user.spec.name in SHAPING or user.spec.name == "ttnn.sum"):
+            return keys[0].rpartition(".")[2]
+    return ""
+
+
+def stores_gradients(definition: Definition) -> bool:
+    """Whether the function or one that it calls stores gradients of weights."""
+    parts = flat_items(definition.items)
+    own = any(one.copy.collection == GRADIENTS for item in parts if isinstance(item, Node) for one in item.kept)
+    return own or any(stores_gradients(item.function) for item in parts if isinstance(item, CallItem))
 
 
 def gradient_name(value: Value, statement: Statement | None, nodes: Iterable[Node], names: Mapping[int, str]) -> str:

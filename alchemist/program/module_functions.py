@@ -39,11 +39,11 @@ class _Kind:
 
 
 _KINDS = {
-    "ttnn.layer_norm": _Kind("layer_norm", "Layer norm of {}, with a module's weights.", 1),
-    "ttnn.rms_norm": _Kind("rms_norm", "RMS norm of {}, with a module's weights.", 1),
-    "ttnn.linear": _Kind("linear", "A module's linear layer of {}.", 1),
-    "ttnn.conv2d": _Kind("conv2d", "A module's convolution of {}.", 4),
-    "ttnn.conv_transpose2d": _Kind("conv_transpose2d", "A module's transposed convolution of {}.", 5),
+    "ttnn.layer_norm": _Kind("layer_norm", "Layer norm of {}, with the weights of one module.", 1),
+    "ttnn.rms_norm": _Kind("rms_norm", "RMS norm of {}, with the weights of one module.", 1),
+    "ttnn.linear": _Kind("linear", "Matrix product of {} and the weight of one module, plus its bias.", 1),
+    "ttnn.conv2d": _Kind("conv2d", "Convolution of {} with the weights of one module.", 4),
+    "ttnn.conv_transpose2d": _Kind("conv_transpose2d", "Transposed convolution of {} with the weights of one module.", 5),
     "ttnn.max_pool2d": _Kind("max_pool2d", "Max pooling of {}.", 4),
     "ttnn.avg_pool2d": _Kind("avg_pool2d", "Average pooling of {}.", 4),
 }
@@ -208,7 +208,7 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
     body = (model.GetDevice(model.TensorRef(_X.name)), call) if reads_device([call]) else (call,)
     name, doc = f"add_{kind.name}" if summed else f"{kind.name}{_activation(statement)}", kind.doc.format("x + residual" if summed else "x")
     if part is not None:
-        name, doc = f"{name}_{PART}", f"A part of {doc[0].lower()}{doc[1:]}"
+        name, doc = f"{name}_{PART}", f"{doc[:-1]}: one part of them."
     constants = (model.Parameter(one.name, _SAID.get(one.name, "number")) for one in said)
     collections = () if weightless else (model.Parameter("weights", "weights"),)
     function = model.Function(name, (*parameters, *collections, *constants), body, 1, doc)

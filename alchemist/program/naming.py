@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from alchemist.ir.location import SourceInfo
 from alchemist.ir.op_class import named
-from alchemist.ir.scopes import chain_of_source, is_library, weight_path
+from alchemist.ir.scopes import chain_of_source, is_library, is_norm, weight_path
 from alchemist.ops.matmul import ACTIVATIONS
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
-from alchemist.program.gradients import adds_residual, forms_before, gradient_name, is_gradient, of_backward
+from alchemist.program.gradients import adds_residual, forms_before, gradient_name, is_gradient, of_backward, stored_as
 from alchemist.program.graph import Node, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Statement
@@ -40,6 +40,7 @@ from alchemist.program.roles import (
     parameter_name,
     projected_name,
     table_part,
+    users_of,
     value_name,
     zeroes_rows,
 )
@@ -55,6 +56,8 @@ _CUSTOMARY = {
 _UNTELLING = frozenset({"result", "res", "ret", "out", "output", "outputs", "tmp"})
 """What functions call whatever they return."""
 _ARITHMETIC = named("ttnn", "arithmetic", "extreme") | {"ttnn.divide"}
+_LONGEST_DERIVATIVE = 8
+"""Ops from a factor of a derivative to the gradient that it is multiplied with."""
 _PAGED = "ttnn.to_layout"
 """Changes tiles to rows or back: no reader of the source knows of it."""
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
@@ -157,6 +160,9 @@ class Naming(ParameterNames):
             names[:0] = [given] if (given := given_role(item)) else []
             names += [*joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         if isinstance(item, CallItem):
+            gradient = item.results[0].node if count == 1 and is_gradient(item.results[0]) else None
+            if gradient is not None and is_library(item.function.class_name) and not is_norm(item.function.class_name):
+                out[0].insert(0, self._context.flow.name_of(gradient, self._saved_name))
             if adds_residual(item.function):
                 out[0].insert(0, self._names.get(id([value for value in item.arguments if is_gradient(value)][-1]), ""))
             for value, names in zip(writes(item), out, strict=True):
@@ -189,19 +195,37 @@ class Naming(ParameterNames):
             return []
         if self._of_library() and id(node.results[0]) in map(id, self._definition.returns):
             return ["d_input"]
+        if stored := stored_as(node.results[0]):
+            return [f"d_{stored}"]
+        if is_norm(self._definition.class_name) and node.spec.name == "ttnn.multiply" and {value.collection for value in node.inputs()} == {"", "weights"}:
+            return ["d_normalized"]
         if id(node.results[0]) not in flow.gradients:
             called = [self._names.get(id(value), "") for value in node.inputs()]
-            own = [] if node.spec.name in SHAPING else ["rstd" if noun_of(node) == result_name("ttnn.rsqrt") else role or "derivative"]
+            own = [] if node.spec.name in SHAPING else ["rstd"] if noun_of(node) == result_name("ttnn.rsqrt") else self._of_derivative(node, role)
             return [*own, *called[: len(node.inputs()) == 1], *(f"{name}_{noun_of(node)}" for name in called if name)]
         if role in STATISTICS:
             return [role]
         called = [self._names.get(id(value), "") for value in node.inputs() if id(value) in flow.gradients]
         called = sorted(filter(None, called), key=lambda name: not name.startswith("d_"))
-        told = flow.name_of(node, lambda key: self._context.saved_names.get(key.partition(UNNAMED)[2], ""))
+        told = "" if self._of_library() else flow.name_of(node, self._saved_name)
         if not told and node.spec.name == "ttnn.multiply" and any(self._names.get(id(value)) == "rstd" for value in node.inputs()):
             told = "input"  # of the norm
         summed = node.spec.name == "ttnn.add" and len(called) > 1  # of a residual
         return [*called[:summed], *([f"d_{told}"] if told else []), *called, *(f"{name}_{noun_of(node)}" for name in called[:1])]
+
+    def _saved_name(self, key: str) -> str:
+        return self._context.saved_names.get(key.partition(UNNAMED)[2], "")
+
+    def _of_derivative(self, node: Node, role: str) -> list[str]:
+        """`gelu_derivative` for what d_gelu is multiplied with, `inner_derivative` for a second one on the way to it."""
+        if role and role != "scaled":
+            return [role]
+        pending = [node.results[0]]
+        for value in pending:
+            pending += [user.results[0] for user in value.users if user.spec.name in _ARITHMETIC and len(pending) < _LONGEST_DERIVATIVE]
+        read = (one for value in pending for user in value.users for one in user.inputs() if id(one) in self._context.flow.gradients)
+        names = (self._names.get(id(value), "").removeprefix("d_") for value in read)
+        return [f"{next(filter(None, names), 'loss')}_derivative", "inner_derivative"]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
         """What a function's source calls a result; of a recurrent layer, or of its only one's step, with the layer's number: hidden_layer1."""
@@ -443,7 +467,8 @@ class Naming(ParameterNames):
         weights = [value for value in item.inputs() if value.collection == "weights" and self._definition.covers(value)]
         weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
-        own = _last_word(leaf.path) if leaf is not None and not self._of_library() else ""
+        enters = item.spec.name in SHAPING and any(user.spec.name in PRODUCTS and user.sources == item.sources for user in users_of(item.results[0]))
+        own = _last_word(leaf.path) if leaf is not None and not self._of_library() and not enters else ""  # `proj` is what comes out of it
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
         if len(item.sources) > 1 and (activation := fused_activation(item)):  # `gate_proj_silu` is no result of gate_proj

@@ -149,6 +149,8 @@ class ParameterNames:
             if is_gradient(value) and not definition.takes_weights:
                 told = ["output", "residual"] if self._of_library() else [*first, self._context.flow.module_of(value)]
                 first = [f"d_{name.removeprefix('d_')}" for name in told if name]
+            elif value.collection == SAVED and self._of_library():
+                first = ["x"]  # as the forward function calls its input
             wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, *self._by_reader(value, named), "tensor"]))
         for read_names, members in together.items():
             # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.

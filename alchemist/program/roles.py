@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,9 +17,10 @@ from alchemist.program.names import result_name, snake_case
 
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
-    "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
+    "normalized squared sum_of_squares variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
     "exponential_sum log_probabilities attn_mask attention_sink has_keys index "
-    "count mean_error patches projection rstd derivative loss preactivation at_least at_most above below matches differs both either".split()
+    "count mean_error patches projection rstd loss_derivative inner_derivative inverse_count choice_weights "
+    "loss preactivation at_least at_most above below matches differs both either".split()
 )
 """Names that `computed_role` and front ends give."""
 COMPARED = {"ge": "at_least", "le": "at_most", "gt": "above", "lt": "below", "eq": "matches", "ne": "differs", "logical_and": "both", "logical_or": "either"}
@@ -33,7 +35,7 @@ SPLITTING_HEADS = (
 """Ops that split one product into query, key and value."""
 JOINED_HEADS = "qkv"
 """What that product is called, whatever the module that computes it."""
-STATISTICS = frozenset("mean mean_error centered squared variance projection".split())
+STATISTICS = frozenset("mean mean_error centered squared sum_of_squares variance projection".split())
 """Steps of a norm."""
 STEPS = STATISTICS | frozenset(
     "scores probabilities row_max shifted exponentials exponential_sum log_total log_probabilities condition count preactivation".split()
@@ -132,6 +134,8 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
                 return "projection"  # on the normalized vector
         if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
             return "normalized"
+        if activation := _activation_behind(node):
+            return activation
         if _is_gate(node, inputs):
             return "gated"
         if any(_is_named(value, names, "mask", "segments") for value in inputs):
@@ -148,7 +152,10 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
         if (log := _made_by(inputs[1], "log")) is not None and _statistic(log, "log"):
             return "log_probabilities"
     if op != "neg" and node.spec.name in named("ttnn", "factor") and len(inputs) == 1:
-        return "scaled"
+        if _is_named(inputs[0], names, "sum_of_squares"):
+            return "variance"
+        numerator = next((raw for _, raw in node.arguments), None) if op == "divide" else None
+        return "scaled" if not isinstance(numerator, model.Literal) else f"inverse_{names.get(id(inputs[0]), 'value')}"
     return ""
 
 
@@ -162,9 +169,16 @@ def fused_activation(node: Node) -> str:
     return ""
 
 
+def _activation_behind(node: Node) -> str:
+    """The activation that the op applies to its result last, "" for none."""
+    behind = next((raw.items for arg, raw in node.arguments if arg.name == "activations" and isinstance(raw, model.Items)), ())
+    name = behind[-1].op.lower() if behind and isinstance(behind[-1], model.Unary) else ""
+    return name if name in ACTIVATIONS else ""
+
+
 def _is_gate(node: Node, inputs: Sequence[Value]) -> bool:
     """Whether one factor of a product is an activation: an op of its own, part of the product before, or part of this op."""
-    if any(isinstance(one, model.Unary) and one.op.lower() in ACTIVATIONS for _, raw in node.arguments if isinstance(raw, model.Items) for one in raw.items):
+    if any(one.op.lower() in ACTIVATIONS for arg, raw in node.arguments if isinstance(raw, model.Items) for one in raw.items if isinstance(one, model.Unary)):
         return True
     for before in (value.node for value in inputs if value.node is not None):
         if before.spec.name.removeprefix("ttnn.") in ACTIVATIONS:
@@ -181,9 +195,9 @@ def _statistic(node: Node, op: str) -> str:
     if op == "exp" and any(user.spec.name in named("ttnn", "reduction") for user in users_of(result)):
         return "exponentials"
     if op == "sum" and (square := _made_by(inputs[0], "multiply")) is not None and all(map(_is_centered, square.inputs())):
-        return "variance"
+        return "sum_of_squares"
     if op == "sum" and (chain := _made_by(inputs[0], "unary_chain")) is not None and _is_centered(chain.inputs()[0]) and noun_of(chain) == "squared":
-        return "variance"
+        return "sum_of_squares"
     if op == "sum" and _made_by(inputs[0], "exp") is not None:
         return "exponential_sum"
     if op == "sum" and (before := _made_by(inputs[0], "matmul")) is not None and not any(value.key for value in before.inputs()[:1]):
@@ -449,6 +463,8 @@ def explanation(node: Node) -> str:
         return _OF_ROLES[role]
     if node.spec.name == "ttnn.repeat" and any(user.spec.name == "ttnn.matmul" and user.inputs()[0] is node.results[0] for user in node.results[0].users):
         return "ttnn.matmul does not broadcast the batch of its first operand"
+    if node.spec.name == "ttnn.repeat" and _masks_attention(node.results[0]) and node.inputs()[0].type.shape[-2:-1] == (1,) < node.results[0].type.shape[-2:-1]:
+        return "ttnn attention does not broadcast a mask over queries: each query has a row of its own"
     if zeroes_rows(node):
         return "zeros where all keys of a row are masked, as the framework gives"
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
@@ -487,6 +503,36 @@ def explanation(node: Node) -> str:
         reason = "this program_config has no fused_activation" if known else f"alchemist sets fused_activation for {', '.join(FUSED_ACTIVATIONS)} only"
         return f"activation: {activation.value} runs as an op of its own after the product: {reason}"
     return ""
+
+
+def number_note(node: Node) -> str:
+    """How a bare number comes about: the scale of an attention, the size that a sum of squares is divided by; "" for others."""
+    given = {arg.name: raw for arg, raw in node.arguments}
+    chain = [one for raw in given.values() if isinstance(raw, model.Items) for one in raw.items if isinstance(one, model.Unary)] if not node.results[1:] else []
+    if [one.op for one in chain] == ["MUL_UNARY_SFPU", "ADD_UNARY_SFPU", "RSQRT"] and (size := _whole(1 / (chain[0].parameters[0] or math.inf))):
+        return f"1 / sqrt(sum of squares / {size} + epsilon): {chain[0].parameters[0]:g} = 1 / {size}"
+    numbers = [one.parameters[0] for one in chain if one.op in ("MUL_UNARY_SFPU", "DIV_UNARY_SFPU") and len(chain) == 1]
+    if node.spec.name in ("ttnn.multiply", "ttnn.divide") and len(node.inputs()) == 1:
+        numbers = [raw.value for _, raw in node.arguments if isinstance(raw, model.Literal) and isinstance(raw.value, float)]
+    scale = given.get("scale")
+    if isinstance(scale, model.Literal) and isinstance(scale.value, float) and not scale.head_dim:
+        numbers = [scale.value]
+    elif not numbers or not (_is_factor_of_scores(node.results[0]) or (node.is_gradient and numbers[0] < 1)):
+        return ""
+    for number, power in ((number, power) for number in numbers for power in ("-0.5", "0.5")):
+        if number > 0 and (size := _whole(number ** (1 / float(power)))) > 1 and (not node.is_gradient or size == node.results[0].type.shape[-1]):
+            return f"{number:.7g} = {size}**{power}"
+    return ""
+
+
+def _whole(number: float) -> int:
+    """The integer that the number is but for float32's rounding, 0 for a fraction."""
+    return round(number) if math.isfinite(number) and math.isclose(number, round(number), rel_tol=1e-6) else 0
+
+
+def _is_factor_of_scores(value: Value) -> bool:
+    """Whether the value is multiplied with another one to scores of an attention."""
+    return any(user.spec.name == "ttnn.matmul" and _leads_to_softmax(user.results[0]) for user in users_of(value))
 
 
 def fused(node: Node) -> str:

@@ -36,7 +36,7 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         whole = len(nodes) >= _MIN_OPS and nodes[-1].position - nodes[0].position == len(nodes) - 1
         if whole and leaf.path and is_library(leaf.class_name) and around[-1].path != leaf.path and any(node.spec.name in _LOOK_UPS for node in nodes):
             chains.update(dict.fromkeys(nodes, (*around, leaf)))
-    _add_norms(graph, chains)
+    _add_trained(graph, chains)
     for norm, (leaf, move) in moved_norms(graph).items():
         around = chains[norm]
         chains[norm] = chains[move] = around if around[-1].path == leaf.path else (*around, leaf)
@@ -66,16 +66,16 @@ def moved_norms(graph: Graph) -> dict[Node, tuple[Scope, Node]]:
     }
 
 
-def _add_norms(graph: Graph, chains: dict[Node, Chain]) -> None:
-    """In a training step, a norm of a library keeps statistics and has a gradient of many ops: its forward and backward pass are functions."""
+def _add_trained(graph: Graph, chains: dict[Node, Chain]) -> None:
+    """In a training step, a norm of a library keeps statistics, and it and a linear layer have gradients of many ops: those passes are functions."""
     if not any(node.is_gradient for node in graph.nodes):
         return
-    of_norm: dict[tuple[Scope, bool], list[Node]] = {}
+    of_module: dict[tuple[Scope, bool], list[Node]] = {}
     for node in graph.nodes:
         for leaf in {info.scopes[-1] for info in node.sources if info.scopes}:
-            if leaf.path and is_norm(leaf.class_name):
-                of_norm.setdefault((leaf, node.is_gradient), []).append(node)
-    for (leaf, _), nodes in of_norm.items():
+            if leaf.path and is_library(leaf.class_name) and (is_norm(leaf.class_name) or node.is_gradient):
+                of_module.setdefault((leaf, node.is_gradient), []).append(node)
+    for (leaf, _), nodes in of_module.items():
         around = chains[nodes[0]]
         if len(nodes) >= _MIN_OPS and nodes[-1].position - nodes[0].position == len(nodes) - 1 and around[-1].path != leaf.path:
             chains.update(dict.fromkeys(nodes, (*around, leaf)))

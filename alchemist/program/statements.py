@@ -19,7 +19,7 @@ from alchemist.program.model_source import Sources
 from alchemist.program.names import identifier, unique
 from alchemist.program.naming import Naming
 from alchemist.program.parameter_names import Context, Hint
-from alchemist.program.roles import STATISTICS, computed_role, explanation, fused, noun_of
+from alchemist.program.roles import STATISTICS, computed_role, explanation, fused, noun_of, number_note, unshaped
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 from alchemist.program.text import note_lines
@@ -332,7 +332,7 @@ class Body(Naming):
         module = identifier(weight_path(leaf.path).rpartition(".")[2]) if leaf is not None and not is_library(self._definition.class_name) else ""
         step = name if name in STATISTICS else computed_role(node, self._names) or noun_of(node)
         if node.spec.name in SHAPING and node.inputs():  # another form of a value, without a variable
-            name = self._names.get(id(node.inputs()[0]), name)
+            name = self._names.get(id(unshaped(node.inputs()[0])), self._names.get(id(node.inputs()[0]), name))
         words = ["_".join(filter(None, (module, step)))] if leaf is not None and step in (*STATISTICS, "normalized") else []
         self._context.saved_names[number] = unique([*words, name, f"{name}_{noun_of(node)}"], lambda candidate: candidate not in taken)
 
@@ -523,7 +523,7 @@ class Body(Naming):
         """What the pass that created the op says of it, and what the program does; a move's memory alone."""
         if node.note.startswith(RESHARD):
             return node.note
-        return "; ".join(filter(None, (node.note, explanation(node)))) or self._unconfigured(node)
+        return "; ".join(filter(None, (node.note, explanation(node), number_note(node)))) or self._unconfigured(node)
 
     def _unconfigured(self, node: Node) -> str:
         """A comment on a product without a program config, where most products of the program have one."""

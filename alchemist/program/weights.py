@@ -21,7 +21,7 @@ from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Value, values_of
 from alchemist.program.model_source import Sources
 from alchemist.program.names import result_name
-from alchemist.program.roles import argument_role
+from alchemist.program.roles import argument_role, users_of
 
 _SUFFIXES = {
     "ttnn.transpose": "t",
@@ -54,6 +54,19 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
             result.variable = _source_name(nodes, result, sources, forward_frames).rpartition(".")[2]
             bases[result] = _with_users(_base_name(inner, result, sources, forward_frames), result)
             owners[result] = const_eval
+    for value in (value for value in (*bases, *graph.weights) if value.users):
+        name = _POSITIONS.sub("indices", bases.get(value, value.key))
+        if name != bases.get(value, value.key) and all(user.spec.name in _EQUALITY for user in users_of(value)):
+            if value in bases:
+                bases[value] = name
+            else:
+                value.key, value.made_from = name, (value.name,)
+    counts = Counter(bases.values())
+    for result, base in bases.items():
+        kinds = [name.rpartition(".")[2].removesuffix(_FREQUENCIES) for name in result.made_from if name.endswith(_FREQUENCIES)]
+        if counts[base] > 1 and len(kinds) == 1:
+            scope, dot, name = base.rpartition(".")
+            bases[result] = f"{scope}{dot}{kinds[0]}_{name}"
     named = _told_apart({**{value: value.key for value in graph.weights if value.users}, **bases}, sources)
     bases |= {result: base for result, base in named.items() if result in bases}
     for value, key in named.items():
@@ -80,7 +93,12 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     return owners
 
 
-_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|zeros|ones|identity|one_hot|(?:causal_)?mask))(?:_\d+)?(_u?int\d+)?")
+_FREQUENCIES = "_inv_freq"
+"""How a file of inverse frequencies is called, behind the kind of layers that have them: `sliding_attention_inv_freq`."""
+_POSITIONS = re.compile(r"(?<![a-z_])positions(?:_\d+)?(?=(?:_u?int\d+)?$)")
+_EQUALITY = frozenset({"ttnn.eq", "ttnn.ne"})
+"""Ops that compare 0, 1, 2 ... with indices: a one-hot encoding."""
+_OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|indices|zeros|ones|identity|one_hot|(?:causal_)?mask))(?:_\d+)?(_u?int\d+)?")
 
 
 def _told_apart(bases: Mapping[Value, str], sources: Sources) -> dict[Value, str]:

@@ -48,22 +48,22 @@ def aligned(bodies: list[Body], **more: object) -> str:
         ([(5, 6, 8), (2, 3, 5)], "rows, rows - 3"),
         ([(2, 3, 5), (9, 10, 12)], "rows, rows + 7"),
         ([(10, 11, 13), (3, 4, 6)], "rows, rows - 7"),
-        ([(2, 3, 5), (10, 11, 13)], "rows, dim"),  # no neighbour
-        ([(10, 11, 13), (2, 3, 5)], "rows, dim"),
-        ([(2, 3, 5), (4, 6, 12)], "rows, dim"),  # twice as much but once
-        ([(4, 6, 10), (2, 3, 7)], "rows, dim"),
-        ([(2, 3), (4, 6)], "rows, dim"),  # two functions tell nothing
-        ([(2, 3, 2), (4, 6, 4)], "rows, dim"),
-        ([(0, 3, 5), (0, 6, 10)], "rows, dim"),
-        ([(2, 3, 5), (0, 6, 10)], "rows, dim"),
+        ([(2, 3, 5), (10, 11, 13)], "rows, width"),  # no neighbour
+        ([(10, 11, 13), (2, 3, 5)], "rows, width"),
+        ([(2, 3, 5), (4, 6, 12)], "rows, width"),  # twice as much but once
+        ([(4, 6, 10), (2, 3, 7)], "rows, width"),
+        ([(2, 3), (4, 6)], "rows, width"),  # two functions tell nothing
+        ([(2, 3, 2), (4, 6, 4)], "rows, width"),
+        ([(0, 3, 5), (0, 6, 10)], "rows, width"),
+        ([(2, 3, 5), (0, 6, 10)], "rows, width"),
         ([(12, 18, 40), (3, 2, 5), (4, 9, 8)], "batch, length, batch // length"),
         ([(2, 3, 5), (7, 4, 9), (14, 12, 45)], "batch, length, batch * length"),
         ([(2, 3, 5), (7, 4, 9), (28, 24, 90)], "batch, length, 2 * batch * length"),
         ([(2, 3, 4), (7, 4, 9), (7, 6, 18)], "batch, length, batch * length // 2"),
-        ([(2, 3, 4), (7, 4, 9), (21, 18, 54)], "batch, length, dim"),  # three halves of it
+        ([(2, 3, 4), (7, 4, 9), (21, 18, 54)], "batch, length, width"),  # three halves of it
         ([(8, 10, 9), (2, 5, 3), (16, 4, 9)], "batch, length, (batch // length) * (batch // length)"),
         ([(2, 3, 5), (3, 2, 4), (18, 12, 80)], "batch, length, batch * length * length"),
-        ([(0, 3, 5), (7, 4, 9), (0, 12, 45)], "batch, length, dim"),
+        ([(0, 3, 5), (7, 4, 9), (0, 12, 45)], "batch, length, width"),
         ([(2, 2, 3), (7, 4, 9), (14, 8, 27)], "batch, length, batch * length"),
         ([(2, 3, 5), (2, 3, 5)], "rows, rows"),
         ([(2, 3, 5), (8, 8, 8)], "rows, 8"),

@@ -84,7 +84,7 @@ def test_steps_of_the_backward_pass_are_called_after_what_they_are_gradients_of(
     bodies = {name: files["main.py"].partition(f"def {name}_backward")[2].partition("\ndef ")[0] for name in ("causal_self_attention", "feed_forward")}
     products = re.findall(r"(\w+) = ttnn\.matmul\(", bodies["causal_self_attention"])
     assert sorted(products) == ["d_k", "d_probabilities", "d_q", "d_v"]
-    assert re.search(r"d_fc = ttnn\.multiply\(d_proj, derivative", bodies["feed_forward"])
+    assert re.search(r"d_fc = ttnn\.multiply\(d_proj, proj_derivative", bodies["feed_forward"])
 
 
 def test_what_is_saved_is_taken_once(files: dict[str, str]) -> None:

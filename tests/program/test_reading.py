@@ -130,7 +130,7 @@ class Normed(nn.Module):
 def test_norms_name_their_class_and_constants_their_values() -> None:
     result = capture(Normed().eval(), (torch.rand(1, TOKENS, WIDTH),), {})
     text = emit_py.emit(build_program(lower_to_ttnn(result.module, CompilerOptions()).module, result))["main.py"]
-    assert '"""Norm: Layer norm of x, with a module\'s weights."""' in text
+    assert '"""Norm: Layer norm of x, with the weights of one module."""' in text
     assert ": the constants 0.5, 1.0, 4.0, 2.0\n" in text, text
 
 

@@ -133,6 +133,7 @@ def _told(name: str, known: set[str]) -> bool:
         forms & known
         or re.fullmatch(r"(first|last|middle)_\d+_columns", _NUMBER.sub("", name))
         or name.startswith("d_")
+        or name.endswith("_derivative")
         or (name.startswith("new_") and name.removeprefix("new_") in known)  # a parameter behind its update
         or name.rpartition("_")[2] in ("cos", "sin")
     ):
