@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ttnn_shim.dtypes import BYTES, tile_bytes
 from ttnn_shim.queries import Memory, Spec
@@ -47,7 +48,7 @@ class Forward:
     returned: values that the function returns: they are brought to DRAM at its end, wherever they were made. reads: the last step that reads
     a value itself; `ends` lies behind it where a function of the program holds the value until it returns. local: whether the module of the
     last reader makes the value: an argument of it would be the caller's while the reader runs. others: values that ops make and that may not move,
-    by the step behind which their memory is free.
+    by the step behind which their memory is free. calls: calls and specs that replays of the function's plans prepare once (`replaying`).
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Forward:
     reads: list[int] = field(default_factory=list)
     local: list[bool] = field(default_factory=list)
     others: dict[int, list[SSAValue]] = field(default_factory=dict)
+    calls: dict[Any, Any] = field(default_factory=dict)
 
     def makers(self) -> dict[int, int]:
         """Value -> the step that computes it."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ttnn_shim.errors import OutOfMemory, ShimError
-from ttnn_shim.queries import Memory
-from ttnn_shim.replay import Held, Replay
+from ttnn_shim.queries import Memory, Spec
+from ttnn_shim.replay import Call, Held, Replay, prepared
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
+from alchemist.optimizer.candidate import SAFE
 from alchemist.optimizer.choose import FAMILIES
 from alchemist.optimizer.graph import DRAM, Forward, ends_of
 from alchemist.optimizer.machine import Machine
@@ -51,9 +52,11 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
     local = {value for value, is_local in zip(graph.values, graph.local, strict=True) if is_local}
     try:
         for number, step in enumerate(graph.steps):
-            decision, before_ns = plan.taken.get(number), device.device_ns
+            decision = plan.taken.get(number)
+            planned_ns = decision.choice.ns if decision is not None and step.op.name in FAMILIES else math.inf
+            before_ns = device.device_ns if planned_ns < math.inf else 0.0
             try:
-                _run(device, step.op, decision, tensors, [value for value in ends.get(number, []) if value in local])
+                _run(device, graph, number, decision, tensors, [value for value in ends.get(number, []) if value in local])
             except NotAskable:  # it allocates nothing, but frees the operands whose last use it is
                 pass
             except OutOfMemory as error:
@@ -62,7 +65,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
                 if number in plan.taken:
                     return Replayed(None, number, str(error))
                 skipped[number] = str(error)
-            if decision is not None and step.op.name in FAMILIES and device.device_ns - before_ns > CROWDED * decision.choice.ns:
+            if planned_ns < math.inf and device.device_ns - before_ns > CROWDED * planned_ns:
                 crowded.append(number)
             for value in _freed_in(step.op, decision):
                 if value in tensors:
@@ -72,9 +75,9 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
                     device.free(tensors.pop(value))
             try:
                 if number in moved_steps:
-                    _move(device, tensors, step.op.results[0], "ttnn.to_memory_config", plan.taken[number].choice.leaves)
+                    _move(device, graph, tensors, step.op.results[0], "ttnn.to_memory_config", plan.taken[number].choice.leaves)
                 if number in plan.packed:
-                    _move(device, tensors, step.op.results[0], "ttnn.reallocate")
+                    _move(device, graph, tensors, step.op.results[0], "ttnn.reallocate")
             except ShimError as error:
                 return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, tensors))
         makers = graph.makers()
@@ -82,7 +85,7 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
             value = graph.values[place_]
             if value in tensors and result_of(plan, makers[place_]) != DRAM:
                 try:
-                    device.free(_first(device.call("ttnn.to_memory_config", [tensors[value], DRAM])))
+                    device.free(_moved(device, graph, tensors[value], "ttnn.to_memory_config", DRAM))
                 except ShimError as error:
                     return Replayed(None, len(graph.steps), str(error))
         return Replayed(device.device_ns, l1_peak_bytes=device.l1_peak_bytes, skipped=skipped, crowded=tuple(crowded))
@@ -92,11 +95,18 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
         device.close()
 
 
-def _move(device: Replay, tensors: dict[SSAValue, Held], value: SSAValue, target: str, *arguments: Any) -> None:
+def _move(device: Replay, graph: Forward, tensors: dict[SSAValue, Held], value: SSAValue, target: str, memory: Memory | None = None) -> None:
     """Replaces a value's tensor by a copy that `target` creates."""
-    copy = _first(device.call(target, [tensors[value], *arguments]))
+    copy = _moved(device, graph, tensors[value], target, memory)
     device.free(tensors[value])
     tensors[value] = copy
+
+
+def _moved(device: Replay, graph: Forward, tensor: Held, target: str, memory: Memory | None) -> Held:
+    key = (target, memory)
+    if key not in graph.calls:
+        graph.calls[key] = prepared(target, [Held(None), *([memory] if memory else [])], {})
+    return _first(device.run(graph.calls[key], [tensor]))
 
 
 def _freed_in(op: Operation, decision: Taken | None) -> list[SSAValue]:
@@ -120,20 +130,19 @@ def _lowest(device: Replay, graph: Forward, plan: Plan, tensors: Mapping[SSAValu
     return tuple(place_ for _, place_ in sorted(addresses))
 
 
-def _run(device: Replay, op: Operation, decision: Taken | None, tensors: dict[SSAValue, Held], ending: Sequence[SSAValue]) -> None:
+def _run(device: Replay, graph: Forward, number: int, decision: Taken | None, tensors: dict[SSAValue, Held], ending: Sequence[SSAValue]) -> None:
     """ending: values whose last use the op is; an operand that is moved for the op and ends there is freed right after the move."""
+    op = graph.steps[number].op
     copies: dict[SSAValue, Held] = {}
     for index, memory in decision.moves if decision is not None else ():
         value = op.operands[index]
-        copies[value] = _first(device.call("ttnn.to_memory_config", [_tensor_of(device, value, tensors), memory]))
+        copies[value] = _moved(device, graph, _tensor_of(device, graph, value, tensors), "ttnn.to_memory_config", memory)
         if value in ending and sum(value is operand for operand in op.operands) == 1:
             device.free(tensors.pop(value))
     for index, memory in decision.choice.priced.candidate.weights.items() if decision is not None else ():
-        copies[op.operands[index]] = device.tensor(spec_of(op.operands[index], memory))
-    changed = decision.choice.priced.candidate.attributes if decision is not None else {}
-    result = decision.choice.result if decision is not None else None
-    target, first, arguments = call_of(op, changed, result, lambda value: copies.get(value) or _tensor_of(device, value, tensors))
-    output = device.call(target, first, **arguments)
+        copies[op.operands[index]] = device.tensor(_spec_of(graph, op.operands[index], memory))
+    call = _call_of(graph, number, decision)
+    output = device.run(call, [copies.get(value) or _tensor_of(device, graph, value, tensors) for value in call.tensors])
     for value, tensor in zip(op.results, output, strict=False):
         if tensor is not None:
             tensors[value] = tensor
@@ -142,6 +151,23 @@ def _run(device: Replay, op: Operation, decision: Taken | None, tensors: dict[SS
             device.free(tensor)
     for tensor in copies.values():
         device.free(tensor)
+
+
+def _call_of(graph: Forward, number: int, decision: Taken | None) -> Call:
+    """The call of a step, prepared once for all replays; the values are its tensors."""
+    candidate, result = (decision.choice.priced.candidate, decision.choice.result) if decision is not None else (SAFE, None)
+    key = (number, id(candidate), result)
+    if key not in graph.calls:
+        try:
+            target, first, arguments = call_of(graph.steps[number].op, candidate.attributes, result, Held)
+            call: Call | NotAskable | ShimError = prepared(target, first, arguments)
+        except (NotAskable, ShimError) as error:
+            call = error
+        graph.calls[key] = call, candidate  # as long as the candidate lives, its id is its own
+    call, _ = graph.calls[key]
+    if isinstance(call, Call):
+        return call
+    raise call.with_traceback(None)
 
 
 def result_of(plan: Plan, maker: int) -> Memory:
@@ -155,8 +181,15 @@ def _first(tensors: list[Held | None]) -> Held:
     return tensors[0]
 
 
-def _tensor_of(device: Replay, value: SSAValue, tensors: dict[SSAValue, Held]) -> Held:
+def _tensor_of(device: Replay, graph: Forward, value: SSAValue, tensors: dict[SSAValue, Held]) -> Held:
     """The tensor of a value; inputs, weights and results of skipped steps are allocated according to their types."""
     if value not in tensors:
-        tensors[value] = device.tensor(spec_of(value))
+        tensors[value] = device.tensor(_spec_of(graph, value, None))
     return tensors[value]
+
+
+def _spec_of(graph: Forward, value: SSAValue, memory: Memory | None) -> Spec:
+    if (value, memory) not in graph.calls:
+        graph.calls[value, memory] = spec_of(value, memory)
+    spec: Spec = graph.calls[value, memory]
+    return spec
