@@ -25,6 +25,9 @@ GONE = Memory("GONE")
 """Marks a value in a state that its last reader freed or overwrote; a caller's variable may still refer to it."""
 _IS_GONE = 1  # its number in a `Space`
 BEAM = 96
+CHECKPOINT_EVERY = 16
+"""Steps between those after which a search keeps its paths for the next searches, which often begin like it."""
+MOST_CHECKPOINTS = 1 << 10
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
 IN_DRAM_NS = 20.0  # least gain of a result that is placed in DRAM, where others are in L1
 FOR_ONE_FUNCTION = 0.05
@@ -52,8 +55,6 @@ class Plan:
 
 State = tuple[int, ...]
 """The memories of all values that are live after a step, as numbers of a `Space`, in the order of the steps that create them."""
-Outcomes = Callable[[State], "list[_Outcome]"]
-"""Memories of a step's operands -> what the step may leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,20 @@ class _Frame:
     results: tuple[int, ...]
 
 
+class Outcomes(dict[State, list[_Outcome]]):
+    """Memories of a step's operands -> what the step may leave, computed when it is asked for first."""
+
+    def __init__(self, compute: Callable[[State], list[_Outcome]]) -> None:
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, operands: State) -> list[_Outcome]:
+        found = self[operands] = self._compute(operands)
+        return found
+
+
 class Space:
-    """What all searches of one function share: frames of its steps, prices of moves, and outcomes of steps."""
+    """What all searches of one function share: frames of its steps, prices of moves, outcomes of steps, and the paths of common beginnings."""
 
     def __init__(self, graph: Forward, machine: Machine, moves: Moves, cap: float, policy: Policy = "time") -> None:
         self.graph, self.policy, self.room = graph, policy, math.floor(cap * machine.l1_bytes)
@@ -116,20 +129,17 @@ class Space:
         self._numbers = {memory: number for number, memory in enumerate(self._memories)}
         self._bytes: dict[tuple[int, Memory], int] = {}
         self._move_ns: dict[tuple[int, Memory, Memory], float | None] = {}
-        self._outcomes: dict[Any, tuple[Sequence[Choice], dict[State, list[_Outcome]]]] = {}
+        self._outcomes: dict[Any, Outcomes] = {}
+        self._prefixes: dict[tuple[int, int, int], int] = {}  # (prefix, outcomes of the step after it, room there) -> longer prefix
+        self._paths: dict[int, dict[State, _Path]] = {}  # after a prefix
 
     def outcomes(self, number: int, choices: Sequence[Choice], in_dram: bool, required: frozenset[int]) -> Outcomes:
         """in_dram: whether the step's results must be in DRAM. required: operands that are moved before the step."""
-        key = (number, in_dram, required, *map(id, choices))  # the entry keeps the choices, so that their ids stay theirs
-        _, known = self._outcomes.setdefault(key, (choices, {}))
-
-        def outcomes_of(operands: State) -> list[_Outcome]:
-            found = known.get(operands)
-            if found is None:
-                found = known[operands] = self._outcomes_of(number, choices, operands, in_dram, required)
-            return found
-
-        return outcomes_of
+        key = (number, in_dram, required, *map(id, choices))
+        found = self._outcomes.get(key)
+        if found is None:
+            found = self._outcomes[key] = Outcomes(lambda operands: self._outcomes_of(number, choices, operands, in_dram, required))
+        return found
 
     def _outcomes_of(self, number: int, choices: Sequence[Choice], operands: State, in_dram: bool, required: frozenset[int]) -> list[_Outcome]:
         step, frame = self.graph.steps[number], self.frames[number]
@@ -184,6 +194,25 @@ class Space:
                 taken = Taken(choice, tuple(moves))
                 score = () if self.policy == "time" else _score(step, memories, taken, self._cores)
                 yield _Way(taken, ns, _in_dram_ns(self.graph, step, choice), score, peak + extra)
+
+    def beginning(self, inputs: Sequence[tuple[Outcomes, int]]) -> tuple[list[int], int, dict[State, _Path]]:
+        """A number for each beginning of a search, and the steps and paths of the longest one that an earlier search has left.
+
+        inputs: each step's outcomes and room.
+        """
+        paths: dict[State, _Path] = {(): _Path(0.0, 0.0, None, None, ())}
+        prefix, prefixes, start = 0, [], 0
+        for number, (outcomes, room) in enumerate(inputs):
+            prefix = self._prefixes.setdefault((prefix, id(outcomes), room), len(self._prefixes) + 1)
+            prefixes.append(prefix)
+            if prefix in self._paths:
+                start, paths = number + 1, self._paths[prefix]
+        return prefixes, start, paths
+
+    def remember(self, prefix: int, paths: dict[State, _Path]) -> None:
+        if len(self._paths) >= MOST_CHECKPOINTS:
+            del self._paths[next(iter(self._paths))]
+        self._paths[prefix] = paths
 
     def _number(self, memory: Memory) -> int:
         if memory not in self._numbers:
@@ -264,13 +293,21 @@ def search(
         barred: values that must lie in DRAM.
         left: bytes of L1 per core that must stay free at a step. must_move: operands, by place among the step's op's, that are moved before it.
     """
-    paths: dict[State, _Path] = {(): _Path(0.0, 0.0, None, None, ())}
-    for number, step in enumerate(graph.steps):
-        in_dram, required = not barred.isdisjoint(step.results), (must_move or {}).get(number, frozenset())
-        outcomes = space.outcomes(number, options.get(number, ()), in_dram, required)
-        paths = _step(paths, space.frames[number], outcomes, space.room - (left or {}).get(number, 0), space.policy)
+    inputs = [
+        (
+            space.outcomes(number, options.get(number, ()), not barred.isdisjoint(step.results), (must_move or {}).get(number, frozenset())),
+            space.room - (left or {}).get(number, 0),
+        )
+        for number, step in enumerate(graph.steps)
+    ]
+    prefixes, start, paths = space.beginning(inputs)
+    for number in range(start, len(inputs)):
+        outcomes, room = inputs[number]
+        paths = _step(paths, space.frames[number], outcomes, room, space.policy)
         if not paths:
             return None
+        if number % CHECKPOINT_EVERY == 0:
+            space.remember(prefixes[number], paths)
     best = min(paths.values(), key=lambda path: path.rank)
     plan = Plan(best.ns)
     for number in range(len(graph.steps) - 1, -1, -1):
@@ -285,10 +322,14 @@ def _step(paths: Mapping[State, _Path], frame: _Frame, outcomes: Outcomes, room:
     """The best path to each state after a step, for the best states."""
     reached: dict[State, tuple[Any, _Path, _Way, _Outcome]] = {}
     for state, path in paths.items():
-        kept, free = frame.kept(state), room - sum(path.l1_bytes) + sum([path.l1_bytes[position] for position in frame.read])
-        for outcome in outcomes(frame.operands(state)):
-            way = next((way for way in outcome.ways if way.l1_bytes <= free), None)
-            if way is None:
+        kept, free = frame.kept(state), room - sum(path.l1_bytes)
+        for position in frame.read:
+            free += path.l1_bytes[position]
+        for outcome in outcomes[frame.operands(state)]:
+            for way in outcome.ways:
+                if way.l1_bytes <= free:
+                    break
+            else:
                 continue
             after = (_replaced(kept, outcome.gone, _IS_GONE) if outcome.gone else kept) + outcome.results
             rank = path.rank + way.ns + way.in_dram_ns if policy == "time" else way.score
