@@ -106,8 +106,9 @@ def name_constants(
                 if op:
                     entry.ops[op] = None
                 shared = tuple(name for name in entry.longer if name in longer)
-                entry.general |= kind is Kind.PROGRAM_CONFIG and shared != entry.longer
-                entry.longer = shared if entry.general or (kind is Kind.CONV2D_CONFIG and group is functions) else entry.longer
+                convolves = kind is Kind.CONV2D_CONFIG and group is functions
+                entry.general |= (kind is Kind.PROGRAM_CONFIG or convolves) and shared != entry.longer
+                entry.longer = shared if (kind is Kind.PROGRAM_CONFIG and entry.general) or convolves else entry.longer
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     bases = Counter(entry.base for entry in entries.values())
@@ -177,7 +178,7 @@ def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[objec
             groups.setdefault(choices[key][index], []).append(key)
         for name, keys in groups.items():
             if len(keys) > 1 or name in taken:
-                general = [key for key in keys if entries[key].general and name not in taken]
+                general = [key for key in keys if entries[key].general and name not in taken and (at[key] or entries[key].kind is Kind.PROGRAM_CONFIG)]
                 for key in keys if len(general) != 1 else [key for key in keys if key != general[0]]:
                     if at[key] + 1 < len(choices[key]):
                         at[key], moved = at[key] + 1, True
@@ -407,7 +408,7 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
     if not isinstance(value, model.Record):
         return _on_cores(base, value)
     if kind is Kind.CONV2D_CONFIG:
-        return (*_in_shards(base, [given for _, given in call.arguments]), *_special_names(base, value))
+        return _convolution_names(base, value, [given for _, given in call.arguments], _convolution_role(call, function))
     if kind is not Kind.PROGRAM_CONFIG:
         return ()
     path = role_words(call) if _module_path(call) else []
@@ -436,6 +437,33 @@ def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
         blocks = f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}"
         return *cores, blocks, f"{blocks}_K{numbers.get('in0_block_w', 1)}"
     return (f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}",) if "q_chunk_size" in numbers else ()
+
+
+def _convolution_names(base: str, value: model.Value, given: Iterable[model.Value], role: Sequence[str]) -> tuple[str, ...]:
+    """Names of a convolution's config: by the result's memory, by what the convolution is for, by fields. given: what its call is given."""
+    special = _special_names(base, value)
+    roles = ["_".join(map(constant_case, role[place:])) for place in reversed(range(len(role)))] if special else []
+    named = [f"{name}{base.removeprefix('CONV')}" if "CONV" in name else f"{name}_{base}" for name in roles if not re.fullmatch(r"CONV_\d+", name)]
+    return (*_in_shards(base, given), *named, *special)
+
+
+def _convolution_role(call: model.Call, function: model.Function) -> list[str]:
+    """Modules around a convolution's weight, and the one that the function is of, if that is one alone."""
+    words = path_words(".".join(_key_parts(call)[:-1]))
+    return [*_place_words(function)[-1:], *(words[:-1] if words and words[-1] in _CONVOLUTIONS else words)]
+
+
+def _passed_role(name: str, caller: model.Function, call: model.CallFunction) -> list[str]:
+    """The same of a config that a function is given as its parameter `name`: `dwconv_conv` of a named tuple."""
+    if name.endswith("_conv"):
+        return [name.removesuffix("_conv")]
+    keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument)]
+    return [*_place_words(caller)[-1:], *(path_words("".join(piece for piece in keys[0] if isinstance(piece, str))) if keys else [])]
+
+
+def _place_words(function: model.Function) -> list[str]:
+    """Modules around a function that only one module has."""
+    return path_words(function.scopes[0]) if len(function.scopes) == 1 else []
 
 
 def _in_shards(base: str, given: Iterable[model.Value]) -> tuple[str, ...]:
@@ -528,7 +556,7 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                     base, kind = known
                     longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
                     if kind is Kind.CONV2D_CONFIG:
-                        longer = (*_in_shards(base, [given for _, given in _passed(statement)]), *_special_names(base, value))
+                        longer = _convolution_names(base, value, [given for _, given in _passed(statement)], _passed_role(name, function, statement))
                     longer = _on_cores(base, value) if kind is Kind.MEMORY_CONFIG else longer
                     yield base, value, kind, (*longer, *_with_activation(base, value), *_by_numbers(base, value)), "", ()
         elif isinstance(statement, model.RowLoop):
