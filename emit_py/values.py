@@ -145,4 +145,4 @@ def render_config_call(call: ConfigCall, names: Mapping[Ranges, str]) -> str:
             return names.get(value.shard[1]) or render_cores(value.shard[1])
         return render(value)
 
-    return f"utils.{call.function}({', '.join(f'{name}={part(value)}' if name else part(value) for name, value in call.parts)})"
+    return f"utils.{call.function}({', '.join(f'{name}={part(value)}' if name else part(value) for name, value in call.parts if value != model.Literal(None))})"

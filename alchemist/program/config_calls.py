@@ -1,6 +1,6 @@
 """Configs of one kind, of which a program has several, are calls of a function of utils: it takes the fields in which configs differ.
 
-A product's config and a sharded memory config are written with all their fields where a program has one or two of them.
+A product's config, a sharded memory config and that of a convolution of shards are written with all their fields where a program has one or two of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ _LAST = ("mcast_in0", "fused_activation")
 _BLOCK = re.compile(r"\d+x\d+ tiles each, ")
 _GRID = "compute_with_storage_grid_size"
 _FIELDS = (_GRID, "in0_block_w", *_PAIRS, *_SECOND, *_LAST)
+_CONVOLUTION = {"deallocate_activation": model.Literal(True), "reallocate_halo_output": model.Literal(False)}
+"""Fields of all convolutions of shards."""
+_SWITCHES = {"enable_weights_double_buffer": False, "enable_act_double_buffer": False, "full_inner_dim": False, "act_block_h_override": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ def _kind(call: ConfigCall) -> str:
 def _call(value: model.Value) -> ConfigCall | None:
     if isinstance(value, model.MemoryConfig):
         return _shards(value)
+    if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig":
+        return _sharded_conv(dict(value.fields))
     if not isinstance(value, model.Record) or value.class_name not in _MATMULS:
         return None
     function, own = _MATMULS[value.class_name]
@@ -78,6 +83,17 @@ def _call(value: model.Value) -> ConfigCall | None:
     if any(fields.pop(name, None) != part for name, part in own) or not fields.keys() <= set(_FIELDS) or not {*_FIELDS[:6]} <= fields.keys():
         return None
     return ConfigCall(function, tuple(_parts(fields)))
+
+
+def _sharded_conv(fields: dict[str, model.Value]) -> ConfigCall | None:
+    """Fields at the end that have their defaults are left out."""
+    if any(fields.pop(name, None) != part for name, part in _CONVOLUTION.items()) or not fields.keys() <= {"weights_dtype", "activation", *_SWITCHES}:
+        return None
+    switches = [(name.removeprefix("enable_"), fields.get(name, model.Literal(default))) for name, default in _SWITCHES.items()]
+    parts = [("", fields["weights_dtype"]), ("activation", fields.get("activation", model.Literal(None))), *switches]
+    while isinstance(final := parts[-1][1], model.Literal) and not final.value:
+        parts.pop()
+    return ConfigCall("sharded_conv", tuple(parts))
 
 
 def _parts(fields: dict[str, model.Value]) -> Iterator[tuple[str, model.Value | tuple[int, int]]]:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ttnn/operations/conv/conv2d/conv2d.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 #include "ttnn/types.hpp"
 
@@ -79,6 +80,26 @@ inline ttnn::operations::matmul::MatmulMultiCoreReuseMultiCastProgramConfig matm
         .per_core_N = per_core[1],
         .transpose_mcast = false,
         .fused_activation = fused_activation,
+    };
+}
+
+// A convolution of shards: it frees its input, and rows of neighbouring shards stay where the convolution copies them.
+inline ttnn::Conv2dConfig sharded_conv(
+    ttnn::DataType weights_dtype,
+    std::optional<ttnn::operations::unary::UnaryWithParam> activation = std::nullopt,
+    bool weights_double_buffer = false,
+    bool act_double_buffer = false,
+    bool full_inner_dim = false,
+    uint32_t act_block_h_override = 0) {
+    return {
+        .weights_dtype = weights_dtype,
+        .activation = activation,
+        .deallocate_activation = true,
+        .reallocate_halo_output = false,
+        .act_block_h_override = act_block_h_override,
+        .enable_act_double_buffer = act_double_buffer,
+        .enable_weights_double_buffer = weights_double_buffer,
+        .full_inner_dim = full_inner_dim,
     };
 }
 

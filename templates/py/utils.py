@@ -226,6 +226,27 @@ def matmul_2d(
     )
 
 
+def sharded_conv(
+    weights_dtype: ttnn.DataType,
+    activation: ttnn.UnaryWithParam | None = None,
+    weights_double_buffer: bool = False,
+    act_double_buffer: bool = False,
+    full_inner_dim: bool = False,
+    act_block_h_override: int = 0,
+) -> ttnn.Conv2dConfig:
+    """A convolution of shards: it frees its input, and rows of neighbouring shards stay where the convolution copies them."""
+    return ttnn.Conv2dConfig(
+        weights_dtype=weights_dtype,
+        activation=activation,
+        deallocate_activation=True,
+        reallocate_halo_output=False,
+        enable_act_double_buffer=act_double_buffer,
+        enable_weights_double_buffer=weights_double_buffer,
+        full_inner_dim=full_inner_dim,
+        act_block_h_override=act_block_h_override,
+    )
+
+
 def chosen(args: argparse.Namespace, entry: str) -> bool:
     """Whether an entry point of several is to run."""
     return args.entry in (None, entry)

@@ -662,3 +662,8 @@ def test_functions_that_make_configs(utils: ModuleType) -> None:
         assert {name: getattr(made, name) for name in fields} == fields
         assert (made.compute_with_storage_grid_size.x, made.compute_with_storage_grid_size.y) == (8, 7)
         assert made.fused_activation.op_type == ttnn.UnaryOpType.RELU
+    made = utils.sharded_conv(ttnn.bfloat16, relu, weights_double_buffer=True, act_block_h_override=64)
+    switches = {"enable_weights_double_buffer": True, "enable_act_double_buffer": False, "full_inner_dim": False, "act_block_h_override": 64}
+    fields = {"weights_dtype": ttnn.bfloat16, "deallocate_activation": True, "reallocate_halo_output": False, **switches}
+    assert {name: getattr(made, name) for name in fields} == fields
+    assert made.activation.op_type == ttnn.UnaryOpType.RELU
