@@ -421,7 +421,7 @@ class _Aligner:
             uses = self.uses.setdefault(key, [])
             uses.append(use)
             if word:
-                self.longer.setdefault(key, []).append(f"{word}_{use}")
+                self.longer.setdefault(key, []).append(f"{word}_{_DIMENSION.sub('', use)}")
             if use == "out_channels":
                 self.final_channels = vector
             if use == "in_channels" and self._reads_given:

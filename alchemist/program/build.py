@@ -378,6 +378,8 @@ def _head(definition: Definition, method: str, line: int) -> str:
     label = class_label(definition)
     if definition.in_parts:
         return f"{label}, in parts. "
+    if (helper := definition.helper) is not None:
+        return f"{definition.method}, line {helper.line}, and its gradient. " if method else f"{definition.method} and its gradient. "
     if definition.method:
         label = f"{label}.{definition.method}"
         line = 0

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from alchemist.frontends.base import RECURRENT_CLASSES, STATES
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.ir.scopes import ROUND, SHARED, Chain, Group, chain_of_source, is_library, layers_in, weight_path
+from alchemist.ops.spec import PRODUCTS
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, TensorType, Value, ValueList
 from alchemist.program.model import Key
@@ -29,6 +31,7 @@ IN_PARTS = {"ttnn.conv2d": f"convolution{_IN_PARTS}"}
 """Functions of ops whose weights are cut into parts, by an op in them."""
 _UPDATE = "update"
 """What an optimizer does to a parameter."""
+_LEAST_OPS_OF_LOSS = 8
 _PROJECTED = "projected"
 """What the source of recurrent cells calls the input's part of the gates."""
 _NUMBER = re.compile(r"\d+")
@@ -74,6 +77,13 @@ class Definition:
     def is_container(self) -> bool:
         """Whether it stands for a list of layers, which has no source of its own: the lines of its ops are those of its calls."""
         return not self.method and self.class_name.startswith(SHARED)
+
+    @property
+    def helper(self) -> Frame | None:
+        """Where the plain function of the source is that this one stands for: a loss, with its gradient."""
+        frames = {info.helper for item in self.items if isinstance(item, Node) and not is_move(item) for info in item.sources} if self.method else set()
+        names = {frame.function if frame is not None else "" for frame in frames}
+        return next(iter(frames)) if names == {self.method} else None
 
     @property
     def in_parts(self) -> str:
@@ -321,14 +331,16 @@ class Recovery:
         """Joins neighbouring ops of one statement `x = self.f(...)` of this module, and those of what is done in parts, if there are others beside them."""
         runs: list[tuple[str, list[Node | Group[Node]]]] = []
         previous: Hashable = None
+        losses = {id(node): name for name, nodes in self._losses(tree) for node in nodes}
         for item in tree.items:
             statement = self._method_statement(item, tree.chain) if isinstance(item, Node) else None
             sources = item.sources if isinstance(item, Node) and item.sources in self._in_parts else None
-            mark = sources or statement
+            loss = losses.get(id(item), "")
+            mark = sources or loss or statement
             if mark is not None and runs and mark == previous:
                 runs[-1][1].append(item)
             else:
-                runs.append(("" if sources or statement is None else statement.method, [item]))
+                runs.append((loss or ("" if sources or statement is None else statement.method), [item]))
             previous = mark
         for method, items in runs:
             nodes = [item for item in items if isinstance(item, Node)]
@@ -338,6 +350,14 @@ class Recovery:
                 yield _Method(method, Group(tree.chain, items, min(positions), max(positions) + 1))
             else:
                 yield from items
+
+    def _losses(self, tree: Group[Node]) -> Iterator[tuple[str, list[Node]]]:
+        """Plain functions without matrix products whose ops and those of their gradients stand side by side in the entry function: losses."""
+        for name, run in groupby(tree.items if len(tree.chain) == 1 else (), _helper_name):
+            nodes = [item for item in run if isinstance(item, Node)]
+            both = len({node.is_gradient for node in nodes if not is_move(node)}) == 2
+            if name.isidentifier() and len(nodes) >= _LEAST_OPS_OF_LOSS and both and not any(node.spec.name in PRODUCTS for node in nodes):
+                yield name, nodes
 
     def _method_statement(self, node: Node, chain: Chain) -> Statement | None:
         frames = {info.frames[-1] for info in node.sources if info.frames}
@@ -454,6 +474,13 @@ class Recovery:
     def recipe_of(self, value: Value) -> Hashable:
         """How a prepared weight is made, None for a tensor that is used as stored."""
         return self._recipes.get(id(value))
+
+
+def _helper_name(item: Node | Group[Node]) -> str:
+    """The plain function of the source that all of the op is from, "" for none."""
+    helpers = {info.helper for info in item.sources} if isinstance(item, Node) else set()
+    names = {helper.function if helper is not None else "" for helper in helpers}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _state_place(value: Value) -> int:

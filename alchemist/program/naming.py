@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -56,7 +57,7 @@ _CUSTOMARY = {
 _UNTELLING = frozenset({"result", "res", "ret", "out", "output", "outputs", "tmp"})
 """What functions call whatever they return."""
 _ARITHMETIC = named("ttnn", "arithmetic", "extreme") | {"ttnn.divide"}
-_LONGEST_DERIVATIVE = 8
+_LONGEST_DERIVATIVE = 32
 """Ops from a factor of a derivative to the gradient that it is multiplied with."""
 _PAGED = "ttnn.to_layout"
 """Changes tiles to rows or back: no reader of the source knows of it."""
@@ -163,6 +164,9 @@ class Naming(ParameterNames):
             gradient = item.results[0].node if count == 1 and is_gradient(item.results[0]) else None
             if gradient is not None and is_library(item.function.class_name) and not is_norm(item.function.class_name):
                 out[0].insert(0, self._context.flow.name_of(gradient, self._saved_name))
+            if item.function.helper is not None:  # the gradients of a loss are those of what it reads
+                for names, value in zip(out, writes(item), strict=True):
+                    names[:0] = self._of_equal_size(value, item.arguments) if is_gradient(value) else ["loss"] * (not value.type.shape)
             if adds_residual(item.function):
                 out[0].insert(0, self._names.get(id([value for value in item.arguments if is_gradient(value)][-1]), ""))
             for value, names in zip(writes(item), out, strict=True):
@@ -179,7 +183,7 @@ class Naming(ParameterNames):
             return []
         if (role := computed_role(item, self._names)) in STEPS:
             return [role]
-        targets = [name for statement in own for name in statement.targets if "loss" in name]
+        targets = [name for statement in own for name in statement.targets if "loss" in name] or ["loss"] * (self._definition.helper is not None)
         if targets and not item.results[0].type.shape:
             return targets[:1]
         users = {id(user): user for user in item.results[0].users}
@@ -191,14 +195,19 @@ class Naming(ParameterNames):
     def _of_gradient(self, node: Node) -> list[str]:
         """`d_scores` for the gradient of the scores; a step on the way to one keeps the name of the gradient; `derivative` for a factor without one."""
         flow, role = self._context.flow, computed_role(node, self._names)
-        if not flow.gradients:
-            return []
         if self._of_library() and id(node.results[0]) in map(id, self._definition.returns):
             return ["d_input"]
+        if not flow.gradients:
+            return []
         if stored := stored_as(node.results[0]):
             return [f"d_{stored}"]
-        if is_norm(self._definition.class_name) and node.spec.name == "ttnn.multiply" and {value.collection for value in node.inputs()} == {"", "weights"}:
-            return ["d_normalized"]
+        read = node.inputs()
+        if is_norm(self._definition.class_name) and node.spec.name == "ttnn.multiply" and len(read) == 2 and role not in STATISTICS:
+            kinds = {value.collection if value.key else "" for value in read}
+            if "" in kinds and len(kinds) == 2:
+                return ["d_normalized" if "weights" in kinds else "d_normalized_product"]
+        if self._definition.helper is not None and node.results[0] in self._definition.returns:  # of the loss
+            return [f"d_{name}" for name in self._of_equal_size(node.results[0], self._definition.parameters)]
         if id(node.results[0]) not in flow.gradients:
             called = [self._names.get(id(value), "") for value in node.inputs()]
             own = [] if node.spec.name in SHAPING else ["rstd"] if noun_of(node) == result_name("ttnn.rsqrt") else self._of_derivative(node, role)
@@ -215,6 +224,10 @@ class Naming(ParameterNames):
 
     def _saved_name(self, key: str) -> str:
         return self._context.saved_names.get(key.partition(UNNAMED)[2], "")
+
+    def _of_equal_size(self, value: Value, others: Sequence[Value]) -> list[str]:
+        """What the first of the others with as many elements is called."""
+        return [self._names.get(id(one), "") for one in others if math.prod(one.type.shape) == math.prod(value.type.shape)][:1]
 
     def _of_derivative(self, node: Node, role: str) -> list[str]:
         """`gelu_derivative` for what d_gelu is multiplied with, `inner_derivative` for a second one on the way to it."""

@@ -12,7 +12,7 @@ from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import PRODUCTS
 from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads, writes
-from alchemist.program.gradients import Flow, is_gradient
+from alchemist.program.gradients import Flow, begins_backward, is_gradient
 from alchemist.program.graph import SAVED, Node, TensorType, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Sources, Statement
@@ -74,6 +74,7 @@ class Context:
         return f"{where}: {text}" if text else where
 
 
+_FLOATS = ("float32", "bfloat16")
 _OF_CELL = re.compile(rf"(?:initial_({'|'.join(STATES)})(?:_\d+)?|((?:weight|bias)(?:_[ih]h)?)(?:_.*)?)")
 """Last words of the names of states and weights in recurrent layers."""
 
@@ -149,7 +150,7 @@ class ParameterNames:
             if is_gradient(value) and not definition.takes_weights:
                 told = ["output", "residual"] if self._of_library() else [*first, self._context.flow.module_of(value)]
                 first = [f"d_{name.removeprefix('d_')}" for name in told if name]
-            elif value.collection == SAVED and self._of_library():
+            elif self._of_library() and (value.collection == SAVED or (not value.key and value.type.dtype in _FLOATS and begins_backward(definition))):
                 first = ["x"]  # as the forward function calls its input
             wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, *self._by_reader(value, named), "tensor"]))
         for read_names, members in together.items():
@@ -325,7 +326,7 @@ class ParameterNames:
         infos = part.sources if isinstance(part, Node) else ((part.source,) if part.source else ())
         found: dict[tuple[str, int], Statement] = {}
         for info in infos:
-            frame = frame_at(info, self._level, self._context.sources)
+            frame = info.helper if self._definition.helper is not None else frame_at(info, self._level, self._context.sources)
             statement = self._context.sources.statement(frame) if frame else None
             if statement is not None:
                 found.setdefault((statement.file, statement.line), statement)

@@ -19,7 +19,7 @@ ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared sum_of_squares variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
     "exponential_sum log_probabilities attn_mask attention_sink has_keys index "
-    "count mean_error patches projection rstd loss_derivative inner_derivative inverse_count choice_weights "
+    "count counts mean_error patches projection rstd loss_derivative inner_derivative inverse_count choice_weights "
     "loss preactivation at_least at_most above below matches differs both either".split()
 )
 """Names that `computed_role` and front ends give."""
@@ -81,7 +81,7 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
     elif op == "exp" and _is_named(inputs[0], names, "log_probabilities"):
         found = "probabilities"
     elif op == "sum" and _is_named(inputs[0], names, "mask"):
-        found = "count"
+        found = "count" if math.prod(result.type.shape) == 1 else "counts"
     elif op == "embedding" or (op == "gather" and any("embedding" in info.op for info in node.sources)):
         found = "embedded"
     elif op == "pad":

@@ -485,6 +485,8 @@ class Body(Naming):
         sources = self._context.sources
         if isinstance(item, LoopItem):
             return []
+        if isinstance(item, Node) and self._definition.helper is not None:
+            return [(info, info.helper) for info in item.sources if info.helper is not None]
         if isinstance(item, Node):
             shown = [(info, _innermost(info, sources)) for info in item.sources if info.frames]
             callers = [frame_at(info, self._level, sources) for info, _ in shown] if self._level >= 0 else []

@@ -8,12 +8,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
 
 import emit_py
 from alchemist.frontends.jax import capture
+from alchemist.frontends.torch import capture as capture_torch
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program
+from models.training_torch import TrainingStep
 
 
 def loss_of(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
@@ -69,3 +74,18 @@ def test_they_keep_their_names_in_the_caller(text: str) -> None:
     assert call is not None
     line = text[text.rindex("\n", 0, call.start()) + 1 : call.start()]
     assert {"d_w1", "d_b1", "d_w2"} <= set(re.findall(r"\w+", line))
+
+
+def of_rows(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return F.cross_entropy(logits, target)
+
+
+def test_a_loss_and_the_gradients_of_linear_layers_are_functions() -> None:
+    """torch's modules have no source that the program shows: their gradients are called like their class."""
+    layers = nn.Sequential(nn.Linear(32, 64), nn.Tanh(), nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 16))
+    result = capture_torch(TrainingStep(layers, of_rows), (torch.rand(8, 32), torch.randint(0, 16, (8,))), {})
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, CompilerOptions()).module, result))["main.py"]
+    assert "    loss, d_logits = of_rows(" in text
+    assert "def linear_backward(" in text
+    assert text.count("linear_backward(") == 3
+    assert not re.search(r"\bdim=\[\d\]", text)
