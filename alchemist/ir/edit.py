@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -20,6 +21,25 @@ def functions(module: ModuleOp, *, const_eval: bool = True) -> Iterator[FuncOp]:
     for op in module.ops:
         if isinstance(op, FuncOp) and op.body.blocks and (const_eval or not is_const_eval(op)):
             yield op
+
+
+_functions_of: WeakKeyDictionary[ModuleOp, WeakValueDictionary[str, FuncOp]] = WeakKeyDictionary()
+
+
+def function_named(name: str, user: Operation) -> FuncOp | None:
+    """The function that a symbol of the op `user` names, in the innermost module around it that has one."""
+    scope = user.parent_op()
+    while scope is not None:
+        if isinstance(scope, ModuleOp):
+            known = _functions_of.get(scope)
+            func = known.get(name) if known is not None else None
+            if func is None or func.parent_op() is not scope or func.sym_name.data != name:  # the module has other functions now
+                _functions_of[scope] = WeakValueDictionary({func.sym_name.data: func for func in scope.ops if isinstance(func, FuncOp)})
+                func = _functions_of[scope].get(name)
+            if func is not None:
+                return func
+        scope = scope.parent_op()
+    return None
 
 
 def is_const_eval(func: FuncOp) -> bool:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import InternalError
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
+from alchemist.ir.edit import function_named
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_name
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
@@ -61,18 +61,10 @@ def maker_of(value: SSAValue) -> Operation | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "ttcore.load_cached":
         return owner if isinstance(owner, Operation) else None
-    callee = str(access.attr(owner, "callee"))
-    place = owner.results.index(value)
-    scope = owner.parent_op()
-    while scope is not None:
-        for region in scope.regions:
-            for func in region.block.ops if region.blocks else ():
-                if isinstance(func, FuncOp) and func.sym_name.data == callee:
-                    end = func.get_return_op()
-                    maker = end.operands[place].owner if end is not None else None
-                    return maker if isinstance(maker, Operation) else None
-        scope = scope.parent_op()
-    return None
+    func = function_named(str(access.attr(owner, "callee")), owner)
+    end = func.get_return_op() if func is not None else None
+    maker = end.operands[owner.results.index(value)].owner if end is not None else None
+    return maker if isinstance(maker, Operation) else None
 
 
 def record_of(config: StructAttr) -> Record:

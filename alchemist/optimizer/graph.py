@@ -48,7 +48,8 @@ class Forward:
     returned: values that the function returns: they are brought to DRAM at its end, wherever they were made. reads: the last step that reads
     a value itself; `ends` lies behind it where a function of the program holds the value until it returns. local: whether the module of the
     last reader makes the value: an argument of it would be the caller's while the reader runs. others: values that ops make and that may not move,
-    by the step behind which their memory is free. calls: calls and specs that replays of the function's plans prepare once (`replaying`).
+    by the step behind which their memory is free. scopes: the modules of each step. calls: calls and specs that
+    replays of the function's plans prepare once (`replaying`).
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -58,6 +59,7 @@ class Forward:
     reads: list[int] = field(default_factory=list)
     local: list[bool] = field(default_factory=list)
     others: dict[int, list[SSAValue]] = field(default_factory=dict)
+    scopes: list[tuple[Scope, ...]] = field(default_factory=list)
     calls: dict[Any, Any] = field(default_factory=dict)
 
     def makers(self) -> dict[int, int]:
@@ -86,6 +88,7 @@ def forward_of(func: FuncOp) -> Forward:
     _mark_last_reads(graph, returned)
     graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
     graph.reads = list(graph.ends)
+    graph.scopes = [scopes_of(step.op) for step in graph.steps]
     graph.ends = ends_of(graph)
     numbers = {op: number for number, op in enumerate(ops)}
     reads_of_others = {value: number for number, op in enumerate(ops) for value in op.operands if value not in places}
@@ -95,7 +98,7 @@ def forward_of(func: FuncOp) -> Forward:
             maker = numbers.get(value.owner)
             end = last if maker is None else _until_function_returns(maker, last, functions)
             graph.others.setdefault(end, []).append(value)
-    scopes = [_scope(step.op) for step in graph.steps]
+    scopes = [tuple(scope.path for scope in chain) for chain in graph.scopes]
     makers = graph.makers()
     for place, last in enumerate(graph.reads):
         graph.local.append(scopes[makers[place]][: len(scopes[last])] == scopes[last])
@@ -154,18 +157,14 @@ def scopes_of(op: Operation) -> tuple[Scope, ...]:
     return tuple(common_prefix([chain_of_source(info) for info in sources_of(op)]))
 
 
-def _scope(op: Operation) -> tuple[str, ...]:
-    return tuple(scope.path for scope in scopes_of(op))
-
-
 def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:
     """The modules around each step that become functions, outermost first; a module that only calls others is inlined into its caller."""
-    chains: dict[object, tuple[Scope, ...]] = {step.op: scopes_of(step.op) for step in graph.steps}
+    chains: dict[object, tuple[Scope, ...]] = {step.op: chain for step, chain in zip(graph.steps, graph.scopes, strict=True)}
     ops: list[object] = []
     for number, step in enumerate(graph.steps):
         ops.append(step.op)
         if number in packed:
-            chains[number] = common_prefix([scopes_of(step.op), scopes_of(reader_of(graph, number).op)])
+            chains[number] = common_prefix([graph.scopes[number], scopes_of(reader_of(graph, number).op)])
             ops.append(number)
     functions: dict[object, tuple[str, ...]] = {}
 

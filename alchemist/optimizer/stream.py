@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import function_named
 from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
 from alchemist.optimizer import matmul
 from alchemist.optimizer.candidate import Candidate
@@ -64,14 +65,7 @@ def maker_of_constant(value: SSAValue) -> FuncOp | None:
     loaded = value.owner
     if not isinstance(loaded, Operation) or loaded.name != LOADED or len(loaded.results) != 1 or len(list(value.uses)) != 1:
         return None
-    name, scope = str(access.attr(loaded, "callee")), loaded.parent_op()
-    while scope is not None:
-        for region in scope.regions:
-            for func in region.block.ops if region.blocks else ():
-                if isinstance(func, FuncOp) and func.sym_name.data == name:
-                    return func
-        scope = scope.parent_op()
-    return None
+    return function_named(str(access.attr(loaded, "callee")), loaded)
 
 
 def weight_may_move(op: Operation) -> bool:

@@ -135,9 +135,9 @@ def _slice(value: SSAValue) -> tuple[list[Operation], list[BlockArgument]]:
     return ops, list(arguments)
 
 
-def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constant: FixedValues) -> None:
+def _hoist(module: ModuleOp, func: FuncOp, described: list[dict[str, Any]], value: SSAValue, number: int, constant: FixedValues) -> None:
+    """described: attributes of the function's arguments."""
     ops, arguments = _slice(value)
-    described = access.argument_attrs(func)
     inputs = []
     for argument in arguments:
         facts = described[argument.index]
@@ -182,12 +182,12 @@ class ConstEval(Pass):
                 continue
             constant = FixedValues(func)
             _share(func, constant)
-            number = 0
+            described, number = access.argument_attrs(func), 0
             for op in list(func.body.block.ops):
                 if _is_inline(op):
                     continue
                 for result in op.results:
                     if result in constant and _used_at_run_time(result, constant):
-                        _hoist(module, func, result, number, constant)
+                        _hoist(module, func, described, result, number, constant)
                         number += 1
             erase_dead(func)
