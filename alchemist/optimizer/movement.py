@@ -74,6 +74,11 @@ def _resize_ns(op: Operation, dtype: str, card: str) -> float:
     )
 
 
+def reshapes_rows(dims: Sequence[int], to: Sequence[int], dtype: str, card: str) -> bool:
+    """Whether the library has room for a reshape of row-major values: it holds two rows in L1."""
+    return query("ttnn.reshape", [Spec(tuple(dims), DTYPES[dtype], "row_major"), tuple(to)], card=card).accepted
+
+
 def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | None = None, **elsewhere: Any) -> float:
     """Of the ops one after another as they stand; infinite where one is refused, has no model or is no call that can be asked about.
 

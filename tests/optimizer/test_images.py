@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from modules import bottlenecks, convolutions, lowered
+from modules import bottlenecks, convolutions, decisions, lowered
 from test_placement import replayed
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -90,6 +90,11 @@ def test_equal_blocks_are_alike_within_the_error_of_the_clock(factor: float, wan
 def test_no_level_is_slower(level: int) -> None:
     text = convolutions(1, 40)
     assert replayed(lowered(text, optimization_level=level), "n150", 1 << 15) <= replayed(lowered(text), "n150", 1 << 15)
+
+
+def test_planes_too_large_to_reshape() -> None:
+    """A reshape of row-major values holds two rows in L1: planes of 600 x 600 pixels do not fit."""
+    assert "Level 0 stays" not in decisions(convolutions(1, 600), optimization_level=1)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
-from alchemist.optimizer.movement import device_ns
+from alchemist.optimizer.movement import device_ns, reshapes_rows
 from alchemist.passes.lower import pixels
 from alchemist.passes.lower.configs import convolution_config, pointwise_config, product_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
@@ -108,7 +108,7 @@ class _Conv:
             weights, added = self._prepared(name, prepare, operand(op, "bias"), dtype)
             return c.emit(name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype, note=self.note)
 
-        if c.options.optimization_level and self._has_short_sticks():
+        if c.options.optimization_level and self._has_short_sticks(dtype):
             step, weight = self._join_rows(dtype) if self._steps_over_rows() else (1, None)
             lowered = self._on_pixel_shards(step, weight, dtype, call) if dtype == "bf16" else None
             if lowered is None:
@@ -139,12 +139,13 @@ class _Conv:
         last = self.c.is_image(source) == self.order or self.c.pixels_of(source, self.order) is not None
         return last and self.geometry["in_channels"] % TILE_EDGE == 0
 
-    def _has_short_sticks(self) -> bool:
-        """Planes of pixels with fewer channels than a stick of a few bytes is worth moving: colours of an image."""
-        _, height, width, channels = (shape(self.op.operands[0])[i] for i in self.order)
+    def _has_short_sticks(self, dtype: str) -> bool:
+        """Planes of pixels with fewer channels than a stick of a few bytes is worth moving: colours of an image. The library's reshape holds whole planes."""
+        images, height, width, channels = (shape(self.op.operands[0])[i] for i in self.order)
         return (
             not self.transposed and self.order == (0, 2, 3, 1) and self.c.is_image(self.op.operands[0]) is None
             and channels <= SHORT_STICK and height * width % 32 == 0 and height * width >= LARGE_PLANE
+            and (self._steps_over_rows() or reshapes_rows((images, channels, height, width), (images, channels, height * width), dtype, self.c.options.card))
         )  # fmt: skip
 
     def _on_pixel_shards(self, step: int, weight: SSAValue | None, dtype: str, call: Callable[[SSAValue, str], SSAValue]) -> SSAValue | None:
