@@ -188,7 +188,7 @@ def _fitting(
         return replay(graph, plan, machine, l1_small_bytes)
 
     for attempt in range(MOST_REPLAYS):
-        say(f"searching, plan {attempt + 1}")
+        say(f"searching, plan {attempt + 1} of at most {MOST_REPLAYS}")
         left = {number: slack[group] for number, group in groups.items() if group in slack}
 
         def run(

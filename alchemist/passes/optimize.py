@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 DECISIONS = "alchemist.decisions"
 GAIN = "alchemist.gain"
+MANY_OPS = 500
+"""Ops of a function from which on a user should know that levels 1 and 2 take long."""
 
 
 @register("optimize")
@@ -67,6 +69,8 @@ class Optimize(Pass):
         forced = given(self.options)
         must_gain = self.options.layout_policy == "time" and not forced
         say = Progress().say
+        if (ops := sum(1 for _ in func.body.block.ops)) >= MANY_OPS:
+            say(f"choosing memory and configs for {ops} ops takes a while; optimization_level 0 is faster to export", always=True)
         images = self._with_images_in_l1(module, name, l1_small)
         level_0 = timed(func if images is None else _function(images, name), card, l1_small)
         placed = self._placed(module, name, card, l1_small, say, may_rewrite=must_gain)
