@@ -1,4 +1,4 @@
-"""Linux system calls that Python does not offer: atomic exchange of two paths, files that share blocks, mount points."""
+"""What Python does not offer of Linux: atomic exchange of two paths, files that share blocks, mount points, the memory that is free."""
 
 from __future__ import annotations
 
@@ -80,3 +80,12 @@ def is_mount_point(path: Path) -> bool:
 def _unescaped(name: bytes) -> bytes:
     """The kernel writes blanks and backslashes of paths as three octal digits."""
     return re.sub(rb"\\([0-7]{3})", lambda digits: bytes([int(digits[1], 8) & 0xFF]), name)
+
+
+def lacking_memory(needed_bytes: int) -> str:
+    """What a step that needs so much memory lacks, as a phrase; "" where the host has it, or does not say how much it has."""
+    with contextlib.suppress(OSError, StopIteration, ValueError), open("/proc/meminfo") as file:
+        available_bytes = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+        if needed_bytes > available_bytes:
+            return f"too little memory at export: about {needed_bytes // 10**6} MB are needed, {available_bytes // 10**6} MB are free"
+    return ""

@@ -27,6 +27,7 @@ import numpy as np
 
 from alchemist.errors import AccuracyWarning, InternalError, warn_user
 from alchemist.export.directory import MANIFEST
+from alchemist.export.filesystem import lacking_memory
 from alchemist.export.stored import to_stored
 from alchemist.export.tensorbin import WrittenTensor, read_tensor, write_tensor
 from alchemist.line_process import LineProcess
@@ -80,13 +81,8 @@ def _obstacle(directory: Path) -> str:
         return "the simulator was not installed at export"
     if not sys.executable:
         return "the export was made without a Python interpreter of its own"
-    needed = sum(file.stat().st_size for file in (directory / "tensors").iterdir()) * 3 // 2
-    with contextlib.suppress(OSError, StopIteration, ValueError):
-        with open("/proc/meminfo") as file:
-            available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
-        if needed > available:
-            return f"too little memory at export, about {needed // 10**6} MB were needed"
-    return ""
+    stored, golden = (sum(file.stat().st_size for file in (directory / folder).iterdir() if file.is_file()) for folder in ("tensors", "golden"))
+    return lacking_memory(stored * 3 // 2 + golden * 4)  # a result as tiles and as an array, twice: the program's and the framework's
 
 
 def _measure(

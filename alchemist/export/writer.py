@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -14,8 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from alchemist.errors import InternalError
+from alchemist.errors import AccuracyWarning, InternalError, warn_user
 from alchemist.export.directory import MANIFEST, file_sha256
+from alchemist.export.filesystem import lacking_memory
 from alchemist.export.golden_ops import write_golden_ops
 from alchemist.export.shared import twins
 from alchemist.export.standalone import bundle
@@ -242,6 +244,10 @@ def _write_golden(
             **limits,
         }
     if export_golden == "none" or compiled.captured.golden is None:
+        return outputs
+    result_bytes = sum(math.prod(output.shape) * 4 for output in compiled.captured.outputs)
+    if lacking := lacking_memory(2 * result_bytes):  # the framework's values, and what a conversion copies
+        warn_user(f"no golden outputs, ./run --check has nothing to compare with: {lacking}", AccuracyWarning)
         return outputs
     with progress.stage("golden outputs"):
         (directory / "golden").mkdir()

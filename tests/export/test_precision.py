@@ -61,6 +61,13 @@ def test_what_no_setting_mends_is_exported_as_asked_with_a_warning() -> None:
     assert chosen == written[-1] == (False, 0)
 
 
+def test_results_that_memory_does_not_hold_have_no_golden_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alchemist.export.writer.lacking_memory", lambda needed_bytes: f"{needed_bytes} bytes")
+    with pytest.warns(AccuracyWarning, match="no golden outputs, ./run --check has nothing to compare with: 256 bytes"):
+        path = codegen_py(torch.nn.ReLU(), torch.ones(4, 8), export_path=tmp_path / "out").path
+    assert not (path / "golden").exists() and "golden" not in json.loads((path / "manifest.json").read_text())["outputs"]["output"]
+
+
 def test_a_pool_that_loses_nan_is_named(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("pooled = ttnn.max_pool2d(x)\n# ttnn.gelu is not called\n")
     lost = Measured("output: 4 of 9 values are NaN or infinite in one and not in the other", 1e6)
