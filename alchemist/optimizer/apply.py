@@ -18,10 +18,10 @@ from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ir.scopes import common_prefix
-from alchemist.ops.spec import NOTE, RESHARD
-from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of
+from alchemist.ops.spec import NOTE, RESHARD, TTNN_OPS
+from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of, memory_of
 from alchemist.optimizer.decisions import spelled
-from alchemist.optimizer.graph import L1, Step, reader_of, scopes_of
+from alchemist.optimizer.graph import DRAM, L1, Step, reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
 from alchemist.optimizer.search import Taken
@@ -63,10 +63,23 @@ def retype(value: SSAValue, memory: Memory) -> None:
     value._type = layout.type_for(access.shape(value))
 
 
-def _moved(value: SSAValue, memory: Memory) -> str:
+def _moved(value: SSAValue, memory: Memory, why: str) -> str:
     """The remark of a move; shards that lie in L1 already become interleaved there."""
     layout = layout_of(value.type)
-    return RESHARD + ("interleaved " if layout is not None and layout.is_sharded and memory == L1 else "") + spelled(memory)
+    return RESHARD + ("interleaved " if layout is not None and layout.is_sharded and memory == L1 else "") + spelled(memory) + ";" + why
+
+
+def _why_moved(placed: Placed, number: int, index: int, source: Memory) -> str:
+    """Whether the step's best way with this operand where it was takes longer, or there is none. Without figures, which may differ between equal layers."""
+    step, decision = placed.graph.steps[number], placed.plan.taken[number]
+    place = [operand for operand, _ in step.operands].index(index)
+    others = [choice.ns for choice in placed.options.get(number, ()) if choice.operands[place] == source]
+    name = _name(step.op)
+    return f": {name} is faster so" if others and min(others) > decision.choice.ns else f" for {name}"
+
+
+def _name(op: Operation) -> str:
+    return TTNN_OPS[op.name].target.rpartition(".")[2]
 
 
 def apply(placed: Placed) -> None:
@@ -78,8 +91,10 @@ def apply(placed: Placed) -> None:
         op = step.op
         for index, memory in decision.moves:
             value = op.operands[index]
+            layout = layout_of(value.type)
+            source = DRAM if layout is None else memory_of(layout)
             kind = layout_in(value, memory).type_for(access.shape(value))
-            move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: _moved(value, memory)}, [kind])
+            move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: _moved(value, memory, _why_moved(placed, number, index, source))}, [kind])
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
         if op.name == "ttnn.concat" and decision.moves:
@@ -99,7 +114,9 @@ def apply(placed: Placed) -> None:
             access.set_attr(op, "memory_config", None)  # written in the input text; the result type replaces it
         if (then := decision.choice.then) is not None:
             kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
-            move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: _moved(op.results[0], then)}, [kind])
+            readers = list(dict.fromkeys(_name(use.operation) for use in op.results[0].uses if use.operation.name in TTNN_OPS))
+            why = f" for {' and '.join(readers)}" if 0 < len(readers) <= 2 else ""
+            move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: _moved(op.results[0], then, why)}, [kind])
             op = _read_instead(move_op, op, placed, number)
         if number in placed.plan.packed:
             move_op = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
@@ -17,6 +18,7 @@ from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import layout_of
 
 _BLOCK = ("bfp_bf8", "bfp_bf4")
+_FIELD = "compute_config"
 
 
 def _config(fidelity: str, approx: bool, fp32: bool, packer: bool) -> StructAttr:
@@ -53,3 +55,19 @@ def of_norm() -> StructAttr:
 def given(op: Operation, name: str) -> bool:
     """Whether the op has a compute config already, from the compiler options or the text."""
     return access.attr(op, name) is not None
+
+
+def repeat_for_equal_calls(func: FuncOp, architecture: str) -> None:
+    """Products and norms without a compute config get the default that another one has written out: who edits the constant changes all of them."""
+    defaults = {op: default for op in func.walk() if (default := _default(op, architecture)) is not None}
+    written = [default for op, default in defaults.items() if access.attr(op, _FIELD) == default.python()]
+    for op, default in defaults.items():
+        if default in written and not given(op, _FIELD):
+            access.set_attr(op, _FIELD, default)
+
+
+def _default(op: Operation, architecture: str) -> StructAttr | None:
+    """What the library takes for a product or norm without a compute config; None for other ops."""
+    if op.name in ("ttnn.matmul", "ttnn.linear"):
+        return of_matmul(op, architecture)
+    return of_norm() if op.name in ("ttnn.layer_norm", "ttnn.rms_norm") else None

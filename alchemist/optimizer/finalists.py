@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 from alchemist.ir.location import clone_with_places
 from alchemist.optimizer.apply import apply
+from alchemist.optimizer.compute import repeat_for_equal_calls
 from alchemist.optimizer.decisions import note_reasons, placed_report
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Placed, Plan, replay
@@ -78,6 +79,7 @@ def placed_finalist(placed: Placed, machine: Machine, name: str, rewrite: Callab
         note_reasons(own_plan)
         text = placed_report(own_plan, machine.card)
         apply(own_plan)
+        repeat_for_equal_calls(func, machine.architecture)
         return text
 
     return Finalist(name, placed.ns, write)

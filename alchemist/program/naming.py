@@ -388,13 +388,15 @@ class Naming(ParameterNames):
         return [f"{bases[0]}_{noun}"] if bases and bases[0] and not bases[0].endswith(noun) else []
 
     def _placed_name(self, item: Node | CallItem) -> list[str]:
-        """A tensor that only goes elsewhere stays what it is; where the old name is still taken, with the place: `hidden_states_l1`."""
+        """A tensor that only goes elsewhere stays what it is; where the old name is still taken, with the place: `hidden_states_l1`, from shards
+        `hidden_states_interleaved`."""
         if not isinstance(item, Node) or item.spec.name != "ttnn.to_memory_config" or not item.inputs():
             return []
-        name, config = self._names.get(id(item.inputs()[0])), item.results[0].type.config
+        name, before, config = self._names.get(id(item.inputs()[0])), item.inputs()[0].type.config, item.results[0].type.config
         if name is None or config is None:
             return []
-        return [name, f"{name}_{config.buffer if config.memory == 'interleaved' else 'sharded'}"]
+        moved = before is None or before.buffer != config.buffer
+        return [name, f"{name}_{'sharded' if config.memory != 'interleaved' else config.buffer if moved else 'interleaved'}"]
 
     def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
         """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level. Otherwise: whether the

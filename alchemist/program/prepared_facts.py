@@ -19,7 +19,7 @@ _MOST_NAMED = 1
 _MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout"}
 """What the ending of a prepared weight's name means, where it does not say so."""
 _TABLES = [f"_{part}" for part in TABLE_PARTS]
-_DONE = {"ttnn.concat": "joined", "ttnn.transpose": "transposed", "ttnn.permute": "transposed"}
+_DONE = {"ttnn.concat": "joined", "ttnn.transpose": "transposed", "ttnn.permute": "transposed", "ttnn.add": "added"}
 BY_LAYERS = "computed by layers that read no input"
 _LAST_NUMBER = re.compile(r"(.*_)(\d+)")
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
@@ -87,10 +87,20 @@ def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: C
     rows = _rows(computing[0]) if len(computing) == 1 else ""
     if rows:
         return f"{listed}, {rows}"
-    done = list(dict.fromkeys(_DONE.get(node.spec.name, "") for node in reversed(computing)))
+    factors = {number: factor for number, node in enumerate(computing) if len(files) > 1 and (factor := _factor(node, files, shown))}
+    done = list(dict.fromkeys(_DONE.get(node.spec.name, "") for number, node in reversed(list(enumerate(computing))) if number not in factors))
     if all(done) and files:
-        return f"{listed}, {' and '.join(done)}" if done else listed
+        return ", ".join(filter(None, (listed, " and ".join(done)))) + "".join(f"; {factor} before" for factor in factors.values())
     return f"computed from {listed}" if listed else _constant(computing)
+
+
+def _factor(node: Node, files: Sequence[str], shown: Sequence[str]) -> str:
+    """`query.weight times 0.125`, where the node multiplies one of several parameters by a number."""
+    numbers = [raw.value for arg, raw in node.arguments if isinstance(raw, model.Literal) and isinstance(raw.value, float)]
+    of = [file for value in node.inputs() for file in needed(value)[1]]
+    if node.spec.name != "ttnn.multiply" or len(numbers) != 1 or len(of) != 1 or of[0].name not in files:
+        return ""
+    return f"{shown[files.index(of[0].name)]} times {numbers[0]:g}"
 
 
 def _constant(computing: Sequence[Node]) -> str:

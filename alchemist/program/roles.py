@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import ROLE, SourceInfo
 from alchemist.ir.op_class import named
 from alchemist.ops.matmul import ACTIVATIONS
@@ -493,6 +494,16 @@ def explanation(node: Node) -> str:
     )
     if turned and any(map(_projects_sequence, node.results[0].users)):
         return "batch first to time first: with batch 1 a reshape does it"
+    one_matrix = (
+        node.spec.name == "ttnn.reshape"
+        and len(shapes) == 2
+        and len(shapes[0]) == 3
+        and shapes[0][0] > 1
+        and shapes[0][1] % TILE_EDGE == 0
+        and shapes[1] == (1, shapes[0][0] * shapes[0][1], shapes[0][2])
+    )
+    if one_matrix and any(user.spec.name in PRODUCTS for user in node.results[0].users):
+        return "the rows of all samples as one matrix: the library multiplies samples one after the other"
     given = {arg.name: raw for arg, raw in node.arguments}
     attended = node.inputs()[0].node if node.spec.name == "ttnn.reshape" and node.inputs() else None
     if attended is not None and any(arg.name == "output_concat_heads" and raw == model.Literal(True) for arg, raw in attended.arguments):

@@ -128,7 +128,8 @@ class Body(Naming):
                 note = self._note(item) if isinstance(item, Node) else ""
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
-                    statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
+                    where, _, why = note.removeprefix(RESHARD).partition(";")
+                    statement = replace(statement, note=f"to {where.partition(' of ')[0].removeprefix('L1 ')}{why}")
                 elif (note := "; ".join(filter(None, (note, self._kept_wide(item), self._computed_before(item))))) and note not in self._said:
                     self._said.add(note)
                     out += map(model.Comment, note_lines(note))
@@ -433,7 +434,7 @@ class Body(Naming):
         if isinstance(final, Node | CallItem) and [id(v) for v in writes(final)] == [id(v) for v in returns]:
             call = body[-1]
             if isinstance(call, model.Call | model.CallFunction):
-                note = call.note if call.note.startswith("moved to ") else fused(final) if isinstance(final, Node) else ""  # the shape stands in the docstring
+                note = call.note if _is_reshard(final) else fused(final) if isinstance(final, Node) else ""  # the shape stands in the docstring
                 body[-1] = replace(call, results=(), note=note, returned=True)
                 return
         listed = {tuple(id(value) for value in one): name for one in self._returned_lists.values() if (name := self._kept[id(one[0])])}

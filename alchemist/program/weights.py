@@ -381,10 +381,14 @@ def _shared_scope(nodes: Sequence[Node], result: Value) -> str:
 
 
 def _suffix(computing: Sequence[Node]) -> str:
-    """From the node nearest to the output; `computing` starts there."""
-    for node in computing:
+    """From the node nearest to the output; `computing` starts there. Of a join of several, what is done to a part of it only is left to the header."""
+    parts = 0
+    for number, node in enumerate(computing):
         name = node.spec.name
         if name == "ttnn.concat":
+            parts = len(node.inputs())
+            continue
+        if sum(other.spec.name == name for other in computing[number:]) < parts:
             continue
         if name == "ttnn.typecast":
             return f"_{node.results[0].type.dtype}" if len(computing) == 1 else _suffix(computing[1:])

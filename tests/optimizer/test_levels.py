@@ -15,7 +15,7 @@ from alchemist.codegen import codegen_mlir, codegen_py, mlir_sources
 from alchemist.ir import access
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
-from alchemist.optimizer.compute import of_matmul
+from alchemist.optimizer.compute import of_matmul, repeat_for_equal_calls
 from alchemist.options import CARDS
 from tests import running
 
@@ -45,6 +45,20 @@ def test_level_1_is_faster_with_the_arithmetic_of_level_0(name: str, card: str) 
                 configured += 1
                 assert access.attr(op, "alchemist.compute_config") is not None
     assert configured
+
+
+def test_products_that_stay_as_they_are_name_the_written_out_default_too() -> None:
+    """Who edits the constant changes all products of its types."""
+    func = next(func for func in functions(lowered(mlp(), optimization_level=1)) if not is_const_eval(func))
+    first, second = (op for op in func.body.block.ops if op.name in ("ttnn.matmul", "ttnn.linear"))
+    written = access.attr(first, "compute_config")
+    access.set_attr(second, "compute_config", None)
+    repeat_for_equal_calls(func, "wormhole_b0")
+    assert access.attr(second, "compute_config") == written
+    access.set_attr(first, "compute_config", None)
+    access.set_attr(second, "compute_config", None)
+    repeat_for_equal_calls(func, "wormhole_b0")
+    assert access.attr(first, "compute_config") is access.attr(second, "compute_config") is None
 
 
 @pytest.mark.parametrize("text", [mlp(32, 32, 32), mlp(1, 64, 64)], ids=["a tile", "a row"])

@@ -36,7 +36,7 @@ ROLES = COMPUTED.union(
 )
 """What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
 _FORM = re.compile(
-    r"_(?:t|(?:l|layer)\d+(?:_reverse)?|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|turned|transposed|converted|part|repeated|s)$"
+    r"_(?:t|(?:l|layer)\d+(?:_reverse)?|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|interleaved|output|reshaped|permuted|turned|transposed|converted|part|repeated|s)$"
 )
 """Endings of a name for another form of the same value (`query_tiled`)."""
 NOUNS = frozenset(result_name(op) for op in TTNN_OPS)
