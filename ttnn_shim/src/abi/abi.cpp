@@ -314,6 +314,7 @@ int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size
         SHIM_CHECK(
             !is_block_float(dtype) && target_bytes == source.logical_volume() * to_bytes, "expected a target of {} bytes, got {}",
             source.logical_volume() * to_bytes, target_bytes);
+        require_host_memory(target_bytes);
         parallel_for(source.logical_volume(), 65536, [&](size_t begin, size_t end) {
             convert_on_host(
                 source.dtype(), raw_data(source) + begin * from_bytes, dtype, static_cast<std::byte*>(target) + begin * to_bytes,

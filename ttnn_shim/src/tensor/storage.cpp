@@ -4,7 +4,10 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -20,12 +23,25 @@ namespace {
 constexpr size_t POOLED_BYTES = 64 * 1024;
 constexpr size_t HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 constexpr size_t POOL_LIMIT_BYTES = size_t{1} << 30;
+constexpr size_t CHECKED_BYTES = size_t{1} << 30;  // requests of this size are compared with the memory that the host has
 
 /// Sizes are rounded up to an eighth of their power of two, so that similar requests share blocks.
 size_t rounded(size_t bytes) {
     bytes = std::max<size_t>(bytes, 64);
     const size_t step = std::max<size_t>(std::bit_floor(bytes) / 8, 64);
     return (bytes + step - 1) / step * step;
+}
+
+/// What /proc/meminfo calls MemAvailable; without limit where the file does not say.
+size_t available_host_bytes() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string name; file >> name;) {
+        if (size_t kilobytes = 0; name == "MemAvailable:" && file >> kilobytes) {
+            return kilobytes * 1024;
+        }
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return std::numeric_limits<size_t>::max();
 }
 
 class Pool {
@@ -41,6 +57,7 @@ public:
                 return block;
             }
         }
+        require_host_memory(bytes);
         const size_t alignment = bytes >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : 64;
         void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
         if (block == nullptr) {
@@ -188,6 +205,12 @@ std::byte* Buffer::writable() {
     }
     values->touch();
     return values->data();
+}
+
+void require_host_memory(size_t bytes) {
+    if (bytes >= CHECKED_BYTES && bytes > available_host_bytes()) {
+        fail(ErrorCode::OutOfMemory, text("the host has no {} bytes of memory left", bytes));
+    }
 }
 
 std::shared_ptr<Values> new_values(const TensorSpec& spec) { return Values::allocate(value_bytes_of(spec)); }

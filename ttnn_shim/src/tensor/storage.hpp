@@ -151,6 +151,10 @@ Tensor make_in_place(const Tensor& tensor, const TensorSpec& spec);
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec);
 /// A tensor of host values (dense, row-major, of `dtype`), rounded as the host rounds; on `device` when one is given.
 Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& spec, MeshDevice* device);
+/// Fails with OutOfMemory for a large request that the host cannot fill: Linux promises more memory than there is, and ends a process that
+/// uses it.
+void require_host_memory(size_t bytes);
+
 /// New uninitialised values for `spec`.
 std::shared_ptr<Values> new_values(const TensorSpec& spec);
 
