@@ -40,10 +40,14 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
     parameters = {argument.name for argument in arguments if argument.kind == "parameter"}
     stems: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
+    kernels: list[str] = []
     for const_eval in graph.const_evals:
         for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
             files = result.made_from
-            if len(files) == 1 and result.key.startswith(files[0]):
+            flattened = len(files) == 1 and len(needed(inner)[1][0].type.shape) > len(result.type.shape)
+            if flattened and result.key == f"{files[0]}_t":  # a convolution's, for a product
+                kernels.append(files[0])
+            elif len(files) == 1 and result.key.startswith(files[0]):
                 stems.setdefault(result.key.removeprefix(files[0]), []).append(files[0])
             else:
                 origin = f"{BY_LAYERS}: {len(files)} parameters" if result.by_layers else _origin(result.key, files, needed(inner)[0], parameters)
@@ -64,6 +68,7 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
             weight = _weight(stem)
             done = f"{weight}, {_MEANINGS[ending]}" if ending in _MEANINGS else f"computed from {weight}"
             lines.append(f"{stem}{ending}: {done}{count}")
+    lines += [f"{stem}_t: {stem}, flattened to a matrix and transposed" for stem in _collapsed(kernels)]
     made = [f"{', '.join(_collapsed(keys))}: {origin}" for origin, keys in names.items()]
     lines += made[:_MOST_SHOWN] + ([f"{len(made) - _MOST_SHOWN} more"] if len(made) > _MOST_SHOWN else [])
     rows = [f"computed once at start by {maker}; the others are loaded as they are", *map(clean, lines)] if lines else []

@@ -466,6 +466,8 @@ def explanation(node: Node) -> str:
         return "ttnn.matmul does not broadcast the batch of its first operand"
     if node.spec.name == "ttnn.repeat" and _masks_attention(node.results[0]) and node.inputs()[0].type.shape[-2:-1] == (1,) < node.results[0].type.shape[-2:-1]:
         return "ttnn attention does not broadcast a mask over queries: each query has a row of its own"
+    if cut_patches(node) and not any(one.node is not None and cut_patches(one.node) for one in node.inputs()):
+        return "the pixels of each patch become a row: a convolution whose stride is its kernel is a product of these rows with a matrix"
     if zeroes_rows(node):
         return "zeros where all keys of a row are masked, as the framework gives"
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
