@@ -35,7 +35,7 @@ _BOUNDS = {
 """Numbers that have a name wherever they are used: the ranges of finite bfloat16 and float32 numbers, and what masks add to scores."""
 _BOUND_COMMENTS = {"MASKED_SCORE": "Added to the attention scores of masked keys."}
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
-_WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} would add up in bfloat16."
+_WIDE_COMMENT = "With TT-NN's default, fp32_dest_acc_en=False, {} would add up in bfloat16; the other fields keep their defaults."
 _DEFAULT_COMMENT = "TT-NN's default for {}{}{}; written out so that you can edit it."
 _SAME_COMMENT = ", with or without a program_config"
 _LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."
