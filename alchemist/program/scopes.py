@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from alchemist.ir.location import Scope, SourceInfo
 from alchemist.ir.op_class import named
 from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, common_prefix, group, is_library, is_norm
+from alchemist.ops.spec import SHAPING
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
@@ -15,6 +18,8 @@ MOVE = "ttnn.to_memory_config"
 _LOOK_UPS = named("ttnn", "look_up")
 NORMS = named("ttnn", "row_norm")
 _NUMBER = re.compile(r"\d+")
+_MIN_SHARED = 2
+"""Ops that modules of a class share beside the shaping of one module's input, and other modules that have them."""
 _MIN_OPS = 4
 """Ops of a look-up that are worth a function."""
 
@@ -41,7 +46,37 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         around = chains[norm]
         chains[norm] = chains[move] = around if around[-1].path == leaf.path else (*around, leaf)
         move.sources = norm.sources
+    if not any(node.is_gradient for node in graph.nodes):
+        _shape_before_call(graph, chains)
     return chains
+
+
+def _shape_before_call(graph: Graph, chains: dict[Node, Chain]) -> None:
+    """The caller shapes the input of a module, where other modules of the class have the module's other ops alone: all of them are one function.
+
+    before: block(x): permute, reshape, conv, conv; block(y): conv, conv          after: permute, reshape, block(x); block(y)
+    """
+    of_class: dict[str, list[Group[Node]]] = {}
+    stack = [group(graph.nodes, chains)]
+    while stack:
+        run = stack.pop()
+        stack += [item for item in run.items if isinstance(item, Group)]
+        if len(run.chain) > 1:
+            of_class.setdefault(run.scope.class_name, []).append(run)
+    for runs in of_class.values():
+        names = [tuple(node.spec.name for node in run.ops() if node.spec.name != MOVE) for run in runs]
+        counts = Counter(names)
+        for run, own in zip(runs, names, strict=True):
+            shaping = tuple(takewhile(SHAPING.__contains__, own))
+            alone = sum(other[:1] == own[:1] for other in names) == 1
+            if not shaping or not alone or len(own) - len(shaping) < _MIN_SHARED or counts[own[len(shaping) :]] < _MIN_SHARED:
+                continue
+            nodes = list(run.ops())
+            end = next(place for place, node in enumerate(nodes) if node.spec.name not in (*SHAPING, MOVE))
+            while nodes[end - 1].spec.name == MOVE:
+                end -= 1
+            if all(chains[node] == run.chain for node in nodes[:end]):
+                chains.update(dict.fromkeys(nodes[:end], run.chain[:-1]))
 
 
 def moved_norms(graph: Graph) -> dict[Node, tuple[Scope, Node]]:
