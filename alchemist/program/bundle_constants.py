@@ -81,7 +81,10 @@ def _candidates(bundle: model.Bundle, call: model.CallFunction, scope: str, *, s
     part = "_".join(snake_case(bundle.type_.removesuffix("Configs")).split("_")[1:])
     part = re.sub(r"(^|_)[a-z]+_?\d+(_?(and|to)_?\d+)*$", "", part)
     own = [f"{word}_{part}" if part and part not in word else word for word in counted[:1]]
-    names = [*(own if several else counted[:1]), *own, "_".join(words), f"{call.function}_{'_'.join(words)}", f"{call.function}_configs"]
+    memories = {value.name if isinstance(value, model.ConstantRef) else "" for name, value in bundle.fields if name.endswith("memory")}
+    where = f"in_{memories.pop()}" if shared and len(memories) == 1 and memories <= {"L1", "DRAM"} else ""
+    of_call = f"{call.function}_{'_'.join(words) or where or 'configs'}"
+    names = [*(own if several else counted[:1]), *own, "_".join(words) or where * (not several), of_call, f"{call.function}_configs"]
     optional = _optional_part(bundle)
     return [constant_case(f"{name}{optional}") for name in names if name]
 

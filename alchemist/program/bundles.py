@@ -60,10 +60,10 @@ def _names(body: Sequence[model.Statement], fields: Sequence[model.Parameter]) -
     kinds = {one.name: one.kind for one in fields}
     sites: dict[str, dict[tuple[str, ...], str]] = {}
     for words, before, argument, value in _uses(body):
-        if value in kinds:  # of an op's input and of its result, too: neither
+        if value in kinds:
             what = _WHAT.get(model.plain_kind(kinds[value]), argument)
             known = sites.setdefault(value, {})
-            known[words] = what if known.get(words, before + what) != before + what else before + what
+            known[words] = before + what if known.get(words, before + what) == before + what else f"input_and_output_{what}"
     short = _shortened(list(dict.fromkeys(words for known in sites.values() for words in known)))
     found: dict[str, str] = {}
     for one in fields:

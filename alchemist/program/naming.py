@@ -473,7 +473,7 @@ class Naming(ParameterNames):
         info = item.sources[-1] if item.sources else SourceInfo()
         chain = chain_of_source(info)
         inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 and self._is_of_one_module(item) else ""
-        dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
+        dissolved = self._last_own_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
         if leaf is not None and weight_path(leaf.path) in self._recurrent_layers():  # its name is for what it returns
             return module, [*others, self._of_directions(item) or noun_of(item)]
@@ -483,7 +483,7 @@ class Naming(ParameterNames):
         weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
         enters = item.spec.name in SHAPING and any(user.spec.name in PRODUCTS and user.sources == item.sources for user in users_of(item.results[0]))
-        own = _last_word(leaf.path) if leaf is not None and not self._of_library() and not enters else ""  # `proj` is what comes out of it
+        own = self._last_own_word(leaf.path) if leaf is not None and not self._of_library() and not enters else ""  # `proj` is what comes out of it
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
         if len(item.sources) > 1 and (activation := fused_activation(item)):  # `gate_proj_silu` is no result of gate_proj
@@ -491,7 +491,14 @@ class Naming(ParameterNames):
         if item.spec.name in NORMS:
             module = [_output_of(name) if name in (weight, own) else name for name in module]
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
+        if not module and weights and not self._own_statements(item):  # of a Sequential: each of its modules makes another x
+            module = [self._names.get(id(item.inputs()[0]), "")]
         return [name for name in module if name], [role, *others, COMPARED.get(item.spec.name.removeprefix("ttnn."), "") if role else noun_of(item)]
+
+    def _last_own_word(self, path: str) -> str:
+        """The last word of a module's path: `down.0` around an element of the function's own list says what one caller calls it."""
+        path = weight_path(path)
+        return _last_word(self._definition.relative(path) if path.startswith(f"{self._definition.path}.") else path)
 
     def _place_in_list(self, call: CallItem) -> str:
         """`down_1` for what the second of the modules `down` makes; "" for modules that are in no list."""
