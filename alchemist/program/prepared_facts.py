@@ -16,7 +16,8 @@ from alchemist.program.weights import SLICE, needed
 
 _MOST_SHOWN = 8
 _MOST_NAMED = 1
-_MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout"}
+_LAID_OUT = "_prepared"
+_MEANINGS = {"_t": "transposed", _LAID_OUT: "in a convolution's layout"}
 """What the ending of a prepared weight's name means, where it does not say so."""
 _TABLES = [f"_{part}" for part in TABLE_PARTS]
 _DONE = {"ttnn.concat": "joined", "ttnn.transpose": "transposed", "ttnn.permute": "transposed", "ttnn.add": "added"}
@@ -69,6 +70,8 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
             done = f"{weight}, {_MEANINGS[ending]}" if ending in _MEANINGS else f"computed from {weight}"
             lines.append(f"{stem}{ending}: {done}{count}")
     lines += [f"{stem}_t: {stem}, flattened to a matrix and transposed" for stem in _collapsed(kernels)]
+    laid_out = any(key.endswith(_LAID_OUT) for keys in names.values() for key in keys)
+    lines += [f"*{_LAID_OUT}: {_MEANINGS[_LAID_OUT]}"] if laid_out and not any(line.startswith(f"*{_LAID_OUT}") for line in lines) else []
     made = [f"{', '.join(_collapsed(keys))}: {origin}" for origin, keys in names.items()]
     lines += made[:_MOST_SHOWN] + ([f"{len(made) - _MOST_SHOWN} more"] if len(made) > _MOST_SHOWN else [])
     rows = [f"computed once at start by {maker}; the others are loaded as they are", *map(clean, lines)] if lines else []
@@ -96,7 +99,8 @@ def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: C
     done = list(dict.fromkeys(_DONE.get(node.spec.name, "") for number, node in reversed(list(enumerate(computing))) if number not in factors))
     if all(done) and files:
         return ", ".join(filter(None, (listed, " and ".join(done)))) + "".join(f"; {factor} before" for factor in factors.values())
-    return f"computed from {listed}" if listed else _constant(computing)
+    folded = ", with the batch norm folded in" if any(file.endswith(".running_var") for file in files) else ""
+    return f"computed from {listed}{folded}" if listed else _constant(computing)
 
 
 def _factor(node: Node, files: Sequence[str], shown: Sequence[str]) -> str:
