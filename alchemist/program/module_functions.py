@@ -14,6 +14,7 @@ from alchemist.ops.spec import Arg
 from alchemist.program import model
 from alchemist.program.alignment import Aligned, align, constant_kind
 from alchemist.program.alpha_renaming import Mismatch
+from alchemist.program.casts import casting_inside
 from alchemist.program.lengths import lines_of
 from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
 from alchemist.program.recipes import module_of
@@ -122,7 +123,8 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str], cla
         call = calls.get(repr(candidate.function.body)) if candidate is not None else None
         return _called(candidate, *call) if candidate is not None and call is not None else statement
 
-    return [*made, *(replace(function, body=without_unread_device(mapped(function.body, change))) for function in functions)]
+    made, calling = casting_inside(made, [replace(function, body=without_unread_device(mapped(function.body, change))) for function in functions])
+    return [*made, *calling]
 
 
 def _inner_modules(function: model.Function) -> list[str]:

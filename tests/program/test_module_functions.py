@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from alchemist import codegen_py
+from alchemist import codegen_py, load_codegen_py
 from alchemist.ir.location import Scope, SourceInfo
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.program.graph import Graph, Node, TensorType, Use, Value
@@ -170,3 +170,38 @@ def test_norms_move_their_results_where_all_norms_of_a_class_do() -> None:
     assert [chains[move][-1].path for move in moved] == ["norma", "normb"]
     assert {norm: move for norm, (_, move) in moved_norms(made).items()} == dict(zip(norms, moved, strict=True))
     assert not moved_norms(graph(1)[0])
+
+
+class _Pair(nn.Sequential):
+    def __init__(self, channels: int, wide: int) -> None:
+        super().__init__(nn.Conv2d(channels, wide, 3, padding=1), nn.ReLU(), nn.Conv2d(wide, wide, 3, padding=1))
+
+
+class _Pools(nn.Module):
+    """Pairs of convolutions, each with a max pool of its float32 result behind it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = nn.ModuleList(_Pair(before, after) for before, after in ((3, 32), (32, 64), (64, 128)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = []
+        for step in self.steps:
+            x = step(x)
+            kept.append(x.mean())
+            x = nn.functional.max_pool2d(x, 2)
+        return x + kept[0] + kept[1] + kept[2]
+
+
+def test_casts_around_all_pools_go_into_their_function(tmp_path: Path) -> None:
+    """The shaping of the first pair's input is the caller's, so that all pairs are one function without a flag."""
+    torch.manual_seed(0)
+    module, x = _Pools().eval(), torch.randn(1, 3, 16, 16)
+    made = codegen_py(module, x, export_path=tmp_path / "out")
+    text = (made.path / "main.py").read_text()
+    bodies = {one.name: ast.unparse(one) for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
+    assert [bodies["max_pool2d"].count(f"ttnn.{op}(") for op in ("typecast", "max_pool2d")] == [2, 1]
+    assert [text.count("ttnn.typecast("), text.count("= max_pool2d("), text.count("= pair(")] == [2, 3, 3]
+    assert [bodies["pair"].count(f"ttnn.{op}(") for op in ("permute", "conv2d")] == [0, 2]
+    assert bodies["pair"].count("x = ttnn.conv2d(") == 1  # called after no attribute of a caller
+    torch.testing.assert_close(load_codegen_py(module, x, load_path=made.path), module(x), atol=0.02, rtol=0.02)
