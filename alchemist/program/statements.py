@@ -129,7 +129,9 @@ class Body(Naming):
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     where, _, why = note.removeprefix(RESHARD).partition(";")
-                    statement = replace(statement, note=f"to {where.partition(' of ')[0].removeprefix('L1 ')}{why}")
+                    dtype = item.results[0].type.dtype if isinstance(item, Node) and item.results[0].type.dtype != self._context.typical.dtype else ""
+                    text = f"to {where.partition(' of ')[0].removeprefix('L1 ')}{why}"
+                    statement = replace(statement, note=", ".join(filter(None, (dtype, text))))
                 elif (note := "; ".join(filter(None, (note, self._kept_wide(item), self._computed_before(item))))) and note not in self._said:
                     self._said.add(note)
                     out += map(model.Comment, note_lines(note))
