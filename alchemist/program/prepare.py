@@ -89,6 +89,7 @@ class _Preparation:
     def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, there: frozenset[str]) -> None:
         self._there = there
         self._owners = {value: const_eval for const_eval in graph.const_evals for value in const_eval.results}
+        self._weights = graph.weights
         self._root = root
         self._sources = sources
         self._main_file = main_file
@@ -139,7 +140,8 @@ class _Preparation:
                 parts += calls
         own += [recipe for value in definition.returns if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
         if definition is self._root:  # what other functions read and cannot prepare
-            own += [recipe for value in self._owners if value.reaches_out for recipe in self._recipe(value, definition, seen)]
+            values = (*self._owners, *(value for value in self._weights if value.users))
+            own += [recipe for value in values if value.reaches_out for recipe in self._recipe(value, definition, seen)]
         if not own and not parts and definition is not self._root:
             return None
         return _Plan(definition, joined(own), parts)

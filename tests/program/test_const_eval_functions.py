@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from alchemist import codegen_py
+from alchemist import codegen_py, pipeline
 from alchemist.frontends.torch import capture
 from alchemist.passes.lower import look_up
 from alchemist.program import model, prepare
@@ -197,3 +198,18 @@ def test_helpers_that_fold_batch_norms_are_told_apart_by_the_layer() -> None:
     text = _with_and_without_functions(net, torch.zeros(1, 3, 16, 16))[True]["consteval.py"]
     names = [one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and "batch_norm" in one.name]
     assert sorted(names) == ["fold_batch_norm_into_conv_3x3", "fold_batch_norm_into_depthwise_5x5"]
+
+
+def test_parameters_without_a_module_are_handed_on_by_the_entry_function() -> None:
+    """A function reads the parameter as it is, the entry function reads another form of it."""
+    jnp = pytest.importorskip("jax.numpy")
+
+    def squashed(w: dict[str, Any], x: Any) -> Any:
+        h = jnp.tanh(x @ w["a"])
+        return h / (1 + h * h)
+
+    def both(w: dict[str, Any], x: Any) -> Any:
+        return squashed(w, x) @ w["a"].T, squashed(w, x[:1] * 2)
+
+    files = emitted(pipeline.capture(both, ({"a": jnp.ones((4, 5))}, jnp.ones((3, 4))), {}, "jax"))
+    assert 'weights["a"]' in files["main.py"] and files["consteval.py"].count('weights["a"] = stored["a"]\n') == 1
