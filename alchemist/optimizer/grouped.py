@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ttnn_shim.errors import ShimError
@@ -62,6 +63,7 @@ class Grouped:
         return replace(self, channels=channels, out=groups * self.out // self.groups, groups=groups)
 
 
+@cache
 def widths(whole: Grouped, machine: Machine) -> tuple[int, ...]:
     """Channels of each part that the clock would split the convolution into, () where it stays whole: a gain must exceed the clock's error.
 
@@ -88,6 +90,7 @@ def _dealt(channels: int, unit: int) -> tuple[int, ...]:
     return (unit,) * full + ((rest,) if rest else ())
 
 
+@cache
 def _ns(part: Grouped, machine: Machine) -> tuple[float, float]:
     """The product and the convolution where they are fastest, and what a second price of the convolution must differ by; infinite where they have no room."""
     answers = [answer for memory in _shards(part, machine) for answer in _windows(part, memory, machine)]
