@@ -271,6 +271,10 @@ class Body(Naming):
             carried=ending,
         )
         self._loop_keys, self._names, self._offsets, self._numbers, self._variable = outer_keys, outer_names, outer_offsets, outer_numbers, outer_variable
+        in_l1 = {
+            self._kept[id(one.first)] for one in loop.collected if not one.returned and not one.entering and any(value.type.l1_elements for value in one.values)
+        }
+        _free_appended(body, in_l1, {preset[id(carried.first)] for carried in loop.carried})
         for one in loop.collected:
             if one.entering:
                 variable = next(preset[id(carried.first)] for carried in loop.carried if carried.initial is one.first)
@@ -578,6 +582,15 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
 
 def _is_reshard(item: Item) -> bool:
     return is_move(item) and isinstance(item, Node) and item.note.startswith(RESHARD)
+
+
+def _free_appended(body: list[model.Statement], lists: set[str], carried: set[str]) -> None:
+    """Ends the variables of a loop's body that these lists hold: the last iteration's tensors would stay in L1 when the lists are gone."""
+    held = [one.value.name for one in body if isinstance(one, model.Append) and one.name in lists and isinstance(one.value, model.TensorRef)]
+    names = [name for name in dict.fromkeys(held) if name not in carried]
+    if names:
+        last = body[-1]
+        body[-1:] = [model.Free((*names, *last.names))] if isinstance(last, model.Free) else [last, model.Free(tuple(names))]
 
 
 def _only_kept(item: Item, value: Value) -> bool:

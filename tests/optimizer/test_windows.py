@@ -120,6 +120,7 @@ def test_parts_read_well_and_give_the_values_of_the_whole(wide: int, tmp_path: P
     assert len(re.findall(rf"# \d+ of {wide} channels at a time: conv2d fills the weights of groups up with zeros", forward)) == 1
     assert ("# the last 16 of 144 channels and 16 of zeros: whole tiles" in forward) == (wide == 144)
     assert re.search(r"for i in range\(\d\): # \d+ of \d+ channels .* ttnn.linear\(.*_part_\{i\}.* ttnn.conv2d\(.*_prepared_part_\{i\}", forward)
+    assert re.search(r"\.append\((\w+)\) del \1\b", forward), "the last part stays in L1 when the list is gone"
     assert re.search(r"for i in range\(\d\): .*ttnn.slice\([^)]* \* i, 0, 0, 0\], \[\d+ \* \(i \+ 1\), 1, 3, 3\]", prepare)
     done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
