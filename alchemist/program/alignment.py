@@ -26,6 +26,8 @@ MAX_FIELDS = 12
 MAX_NOTES = 3
 """Shapes of a parameter that are listed at most."""
 MAX_NOTE = 80
+_REASON = re.compile(r"(?:: \w+ is faster so| for \w+(?: and \w+)?)$")
+"""Why a tensor is moved (`apply._why_moved`)."""
 """Characters of these shapes at most."""
 REVERSE = "reverse"
 """The parameter of a function for both directions of a sequence."""
@@ -95,7 +97,10 @@ def _filled(values: Sequence[model.Value]) -> tuple[model.Value, ...]:
 
 
 def _shared_note(notes: Sequence[str]) -> str:
-    """The comment beside a call in all functions; a shape that is another one in some of them is left out."""
+    """The comment beside a call in all functions; a shape that is another one in some of them is left out, and a move's reason."""
+    places = {_REASON.sub("", note) for note in notes}
+    if len(places) == 1 < len(set(notes)) and next(iter(places)).startswith("to "):
+        return next(iter(places))
     ends = {note.rpartition(", ")[2] for note in notes}
     return notes[0] if len(set(notes)) == 1 else ends.pop() if len(ends) == 1 and "]" not in notes[0].rpartition(", ")[2] else ""
 

@@ -10,7 +10,7 @@ WIDTH = 110
 """Columns of emitted source."""
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of control, invisible and direction-changing characters."""
-_PIECE = re.compile(r"(?:[\w.{}]+ )?(?:\d+ x )?\[[^\]]*\][^\s,]*(?: (?!->|and )[^\s,]+)*,?|\S+")
+_PIECE = re.compile(r"\d[\d.]* (?:us|KB|MB)\b\S*|(?:[\w.{}]+ )?(?:\d+ x )?\[[^\]]*\][^\s,]*(?: (?!->|and )[^\s,]+)*,?|\S+")
 """A tensor with its name, shape, dtype and place ("keys 4 x [1, 4, 32, 32] in DRAM,"), or a word."""
 
 
