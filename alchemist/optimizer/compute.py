@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.attributes import StructAttr
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import layout_of
 
 _BLOCK = ("bfp_bf8", "bfp_bf4")
@@ -68,6 +69,6 @@ def repeat_for_equal_calls(func: FuncOp, architecture: str) -> None:
 
 def _default(op: Operation, architecture: str) -> StructAttr | None:
     """What the library takes for a product or norm without a compute config; None for other ops."""
-    if op.name in ("ttnn.matmul", "ttnn.linear"):
+    if has_trait(op, "product"):
         return of_matmul(op, architecture)
-    return of_norm() if op.name in ("ttnn.layer_norm", "ttnn.rms_norm") else None
+    return of_norm() if has_trait(op, "row_norm") else None

@@ -41,13 +41,13 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
     parameters = {argument.name for argument in arguments if argument.kind == "parameter"}
     stems: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
-    kernels: list[str] = []
+    kernels: dict[str, list[str]] = {}
     for const_eval in graph.const_evals:
         for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
             files = result.made_from
             flattened = len(files) == 1 and len(needed(inner)[1][0].type.shape) > len(result.type.shape)
             if flattened and result.key == f"{files[0]}_t":  # a convolution's, for a product
-                kernels.append(files[0])
+                kernels.setdefault(_order_of_axes(needed(inner)[0]), []).append(files[0])
             elif len(files) == 1 and result.key.startswith(files[0]):
                 stems.setdefault(result.key.removeprefix(files[0]), []).append(files[0])
             else:
@@ -69,7 +69,8 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
             weight = _weight(stem)
             done = f"{weight}, {_MEANINGS[ending]}" if ending in _MEANINGS else f"computed from {weight}"
             lines.append(f"{stem}{ending}: {done}{count}")
-    lines += [f"{stem}_t: {stem}, flattened to a matrix and transposed" for stem in _collapsed(kernels)]
+    for order, stems_ in kernels.items():
+        lines += [f"{stem}_t: {stem}, {order}flattened to a matrix and transposed" for stem in _collapsed(stems_)]
     laid_out = any(key.endswith(_LAID_OUT) for keys in names.values() for key in keys)
     lines += [f"*{_LAID_OUT}: {_MEANINGS[_LAID_OUT]}"] if laid_out and not any(line.startswith(f"*{_LAID_OUT}") for line in lines) else []
     made = [f"{', '.join(_collapsed(keys))}: {origin}" for origin, keys in names.items()]
@@ -80,6 +81,15 @@ def prepared_fact(graph: Graph, arguments: Iterable[Argument], maker: str) -> st
         said = f"{', '.join(starts)}: stored with the export; the loops start with them"
         rows = [*rows, said] if rows else [said]
     return "\n".join(rows)
+
+
+def _order_of_axes(nodes: Sequence[Node]) -> str:
+    """Of a convolution's weight before it becomes a matrix: "axes in the order 0, 3, 1, 2, ", "" where its axes stay."""
+    for node in nodes:
+        order = next((raw for arg, raw in node.arguments if arg.name == "dims"), None)
+        if node.spec.name == "ttnn.permute" and isinstance(order, model.Items) and len(order.items) == len(node.results[0].type.shape) > 2:
+            return f"axes in the order {', '.join(str(item.value) for item in order.items if isinstance(item, model.Literal))}, "
+    return ""
 
 
 def _origin(key: str, files: Sequence[str], nodes: Sequence[Node], parameters: Collection[str]) -> str:

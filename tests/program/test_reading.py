@@ -224,6 +224,6 @@ def test_a_convolution_of_patches_says_what_becomes_of_pixels_and_weight() -> No
     options = CompilerOptions(optimization_level=2)
     result = capture(nn.Sequential(nn.Conv2d(3, 32, 16, stride=16), nn.Flatten(2)).eval(), (torch.rand(1, 3, 64, 64),), {})
     text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
-    assert "0.weight_t: 0.weight, flattened to a matrix and transposed\n" in text
+    assert "0.weight_t: 0.weight, axes in the order 0, 3, 1, 2, flattened to a matrix and transposed\n" in text  # as ttnn.fold lays pixels
     body = text.partition('"""\n\nimport')[2]
     assert body.index("the pixels of each patch become a row") < body.index("ttnn.fold(")
