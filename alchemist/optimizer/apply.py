@@ -80,7 +80,7 @@ def _why_moved(placed: Placed, number: int, index: int, source: Memory) -> str:
 
 def _readers_there(placed: Placed, place: int) -> list[str]:
     """The ops that read the value where it lies: not those before which it is moved again."""
-    found = {}
+    found: dict[str, None] = {}
     for number, step in enumerate(placed.graph.steps):
         decision = placed.plan.taken.get(number)
         moved = dict(decision.moves) if decision is not None else {}
