@@ -18,7 +18,7 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase, functions, is_const_eval, ops_named, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import LARGEST_BFLOAT16, NOTE, PRODUCTS
+from alchemist.ops.spec import LARGEST_BFLOAT16, MOVING, NOTE, PRODUCTS
 from alchemist.optimizer.matmul import FAST
 from alchemist.passes.attention import narrow_masks
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
@@ -297,7 +297,7 @@ def _fold(op: Operation) -> None:
         erase(inner)
 
 
-_EQUALITY = ("ttnn.eq", "ttnn.ne")
+_EQUALITY = named("ttnn", "comparison") & named("ttnn", "commutative")
 
 
 def _compare_unsigned(cast: Operation) -> None:
@@ -305,7 +305,7 @@ def _compare_unsigned(cast: Operation) -> None:
     values, casts, constants = [cast.results[0]], [cast], []
     for value in values:
         for use in value.uses:
-            if use.operation.name in ("ttnn.reshape", "ttnn.to_layout"):
+            if use.operation.name in MOVING:
                 values += [one for one in use.operation.results if one not in values]
             elif use.operation.name not in _EQUALITY:
                 return

@@ -198,7 +198,7 @@ class _Extraction:
         return tuple(raws) if arg.kind is Kind.TENSOR_LIST else raws[0]
 
 
-_ALONG_DIM = named("ttnn", "reduction", "indices") | {"ttnn.softmax", "ttnn.concat"}
+_ALONG_DIM = named("ttnn", "reduction", "indices", "along_dim")
 
 
 def _dim(value: model.Value | None, rank: int) -> model.Value | None:

@@ -518,6 +518,9 @@ def explanation(node: Node) -> str:
     return ""
 
 
+_FACTORS = named("ttnn", "factor")
+
+
 def number_note(node: Node) -> str:
     """How a bare number comes about: the scale of an attention, the size that a sum of squares is divided by; "" for others."""
     given = {arg.name: raw for arg, raw in node.arguments}
@@ -525,7 +528,7 @@ def number_note(node: Node) -> str:
     if [one.op for one in chain] == ["MUL_UNARY_SFPU", "ADD_UNARY_SFPU", "RSQRT"] and (size := _whole(1 / (chain[0].parameters[0] or math.inf))):
         return f"1 / sqrt(sum of squares / {size} + epsilon): {chain[0].parameters[0]:g} = 1 / {size}"
     numbers = [one.parameters[0] for one in chain if one.op in ("MUL_UNARY_SFPU", "DIV_UNARY_SFPU") and len(chain) == 1]
-    if node.spec.name in ("ttnn.multiply", "ttnn.divide") and len(node.inputs()) == 1:
+    if node.spec.name in _FACTORS and len(node.inputs()) == 1:
         numbers = [raw.value for _, raw in node.arguments if isinstance(raw, model.Literal) and isinstance(raw.value, float)]
     scale = given.get("scale")
     if isinstance(scale, model.Literal) and isinstance(scale.value, float) and not scale.head_dim:

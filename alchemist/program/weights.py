@@ -96,7 +96,7 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
 _FREQUENCIES = "_inv_freq"
 """How a file of inverse frequencies is called, behind the kind of layers that have them: `sliding_attention_inv_freq`."""
 _POSITIONS = re.compile(r"(?<![a-z_])positions(?:_\d+)?(?=(?:_u?int\d+)?$)")
-_EQUALITY = frozenset({"ttnn.eq", "ttnn.ne"})
+_EQUALITY = named("ttnn", "comparison") & named("ttnn", "commutative")
 """Ops that compare 0, 1, 2 ... with indices: a one-hot encoding."""
 _OF_VALUES = re.compile(r"((?:.*\.)?(?:positions|indices|zeros|ones|identity|one_hot|(?:causal_)?mask))(?:_\d+)?(_u?int\d+)?")
 
