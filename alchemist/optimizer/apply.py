@@ -21,11 +21,10 @@ from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import NOTE, RESHARD, TTNN_OPS
 from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of, memory_of
 from alchemist.optimizer.decisions import spelled
-from alchemist.optimizer.graph import DRAM, L1, Step, reader_of, scopes_of
+from alchemist.optimizer.graph import DRAM, L1, reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
-from alchemist.optimizer.search import Taken
-from alchemist.optimizer.sharded import blocks_of, cores_of, may_overwrite
+from alchemist.optimizer.sharded import blocks_of, cores_of
 from alchemist.optimizer.stream import maker_of_weight
 from alchemist.optimizer.windows import CONV_CONFIG
 
@@ -110,7 +109,7 @@ def apply(placed: Placed) -> None:
             op.operands[index] = move.results[0]
         if op.name == "ttnn.concat" and decision.moves:
             _move_parts_after_makers(op, [op.operands[index] for index, _ in decision.moves])
-        overwritten = decision.choice.priced.candidate.attributes.get(IN_PLACE, _like_other_sums(step, decision))
+        overwritten = decision.choice.priced.candidate.attributes.get(IN_PLACE)
         if overwritten is not None:
             op = step.op = _overwriting(op, overwritten)
         else:
@@ -133,19 +132,6 @@ def apply(placed: Placed) -> None:
             move_op = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
             _read_instead(move_op, op, placed, number)
     _bring_back(placed)
-
-
-def _like_other_sums(step: Step, decision: Taken) -> int | None:
-    """The operand that a sum of images overwrites although three tensors fit, so that the blocks of all stages are one function: the first operand
-    that ends here and lies where the result does, whichever was made first: a projection of what goes past a block makes no difference."""
-    op, result = step.op, decision.choice.result
-    if op.name != "ttnn.add" or not step.results or decision.choice.then is not None or result is None or result.buffer != "L1" or not may_overwrite(step):
-        return None
-    moved = {index for index, _ in decision.moves}
-    for index in sorted(step.last):
-        if index not in moved and op.operands[index].type == layout_in(op.results[0], result).type_for(access.shape(op.results[0])):
-            return index
-    return None
 
 
 def _move_parts_after_makers(joined: Operation, moved_parts: Sequence[SSAValue]) -> None:

@@ -17,8 +17,12 @@ from alchemist.optimizer.graph import Forward
 from alchemist.optimizer.placement import Choice, Moves, leaving
 from alchemist.optimizer.replaying import Replayed, result_of
 from alchemist.optimizer.search import Plan, Taken
+from alchemist.optimizer.sharded import may_overwrite
 
 Replay = Callable[[Plan], Replayed]
+
+MOST_FOR_ALIKE = 0.01
+"""Share of the device time that blocks of several stages may cost for being one function."""
 
 
 def without_moves(
@@ -157,14 +161,46 @@ def overwriting_alike(plan: Plan, done: Replayed, options: Mapping[int, list[Cho
     return _faster(plan, done, decisions, replay)
 
 
+def overwriting_what_ends(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], replay: Replay) -> tuple[Plan, Replayed]:
+    """The plan where sums of images overwrite an operand although three tensors fit, so that the blocks of all stages are one function: the first operand
+    that ends here and lies where the result does, whichever was made first: a projection of what goes past a block makes no difference.
+
+    The result then lies where that operand was, which may leave no room for a later op: where not all of them fit, equal layers are tried alone.
+    """
+    makers = graph.makers()
+    changed: dict[Any, dict[int, Taken]] = {}
+    for number, decision in plan.taken.items():
+        step, choice = graph.steps[number], decision.choice
+        candidate = choice.priced.candidate
+        if step.op.name != "ttnn.add" or IN_PLACE in candidate.attributes or choice.then is not None or choice.result.buffer != "L1":
+            continue
+        if number in plan.packed or not step.results or not may_overwrite(step):
+            continue
+        moved = {index for index, _ in decision.moves}
+        ending = [index for index in sorted(step.last) if index not in moved and step.op.operands[index].type == step.op.results[0].type]
+        place = next((index for index in ending if result_of(plan, makers[dict(step.operands)[index]]) == choice.result), None)
+        if place is not None:
+            in_place = replace(candidate, attributes={**candidate.attributes, IN_PLACE: place}, frees=(place,))
+            other = replace(decision, choice=replace(choice, priced=replace(choice.priced, candidate=in_place)))
+            changed.setdefault(groups.get(number, number), {})[number] = other
+    if not changed:
+        return plan, done
+    everywhere, replayed = _faster(plan, done, {**plan.taken, **{n: entry for alike in changed.values() for n, entry in alike.items()}}, replay, MOST_FOR_ALIKE)
+    if everywhere is not plan:
+        return everywhere, replayed
+    for alike in changed.values():
+        plan, done = _faster(plan, done, {**plan.taken, **alike}, replay)
+    return plan, done
+
+
 def overwrites_another(first: Choice, second: Choice) -> bool:
     """Whether two choices differ only in the operand that the result overwrites."""
     places = [choice.priced.candidate.attributes.get(IN_PLACE) for choice in (first, second)]
     return None not in places and places[0] != places[1] and (first.operands, first.result, first.then) == (second.operands, second.result, second.then)
 
 
-def _faster(plan: Plan, done: Replayed, decisions: Mapping[int, Taken], replay: Replay) -> tuple[Plan, Replayed]:
-    """The plan with these decisions if it fits and is as fast, else the plan."""
+def _faster(plan: Plan, done: Replayed, decisions: Mapping[int, Taken], replay: Replay, allowed: float = 0.0) -> tuple[Plan, Replayed]:
+    """The plan with these decisions if it fits and takes at most this share longer, else the plan."""
     other = replace(plan, taken=dict(decisions))
     again = replay(other)
-    return (other, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)
+    return (other, again) if again.ns is not None and done.ns is not None and again.ns <= (1 + allowed) * done.ns else (plan, done)

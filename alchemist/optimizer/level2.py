@@ -21,7 +21,7 @@ from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.fewer_moves import moved_once, overwrites_another, overwriting_alike, without_detours, without_moves
+from alchemist.optimizer.fewer_moves import moved_once, overwrites_another, overwriting_alike, overwriting_what_ends, without_detours, without_moves
 from alchemist.optimizer.graph import DRAM, L1, Forward, Step, forward_of, may_share
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices, leaving
@@ -224,6 +224,7 @@ def _fitting(
                 plan, done = moved_once(graph, plan, done, groups, moves, replayed)
                 plan, done = overwriting_alike(plan, done, options, replayed)
                 plan, done = without_detours(graph, plan, done, groups, moves, replayed)
+            plan, done = overwriting_what_ends(graph, plan, done, groups, replayed)
             found.append(Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes))
             alone = {groups[number]: int(cap * machine.l1_bytes) - plan.taken[number].choice.own_bytes for number in done.crowded}
             if policy != "time" or all(slack.get(group, 0) >= free for group, free in alone.items()):

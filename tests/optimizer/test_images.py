@@ -8,6 +8,7 @@ import pytest
 import torch
 from modules import bottlenecks, convolutions, decisions, lowered
 from test_placement import replayed
+from ttnn_shim.queries import CallAnswer
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -16,7 +17,15 @@ from alchemist.ir import access
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer import images
-from alchemist.optimizer.calls import maker_of
+from alchemist.optimizer.apply import apply
+from alchemist.optimizer.calls import IN_PLACE, maker_of
+from alchemist.optimizer.candidate import SAFE, Priced
+from alchemist.optimizer.fewer_moves import overwriting_what_ends
+from alchemist.optimizer.graph import L1, forward_of
+from alchemist.optimizer.level2 import Placed
+from alchemist.optimizer.placement import Choice
+from alchemist.optimizer.replaying import Replayed
+from alchemist.optimizer.search import Plan, Taken
 from tests import running
 
 
@@ -90,6 +99,33 @@ def test_equal_blocks_are_alike_within_the_error_of_the_clock(factor: float, wan
 def test_no_level_is_slower(level: int) -> None:
     text = convolutions(1, 40)
     assert replayed(lowered(text, optimization_level=level), "n150", 1 << 15) <= replayed(lowered(text), "n150", 1 << 15)
+
+
+@pytest.mark.parametrize(("refused", "slower"), [((), 1.0), ((1,), 1.0), ((0, 1), 1.0), ((), 1.02)], ids=["fits", "one does not fit", "none fits", "slower"])
+def test_sums_overwrite_where_that_fits(refused: tuple[int, ...], slower: float) -> None:
+    """A sum that overwrites an operand lies where that was. Where a later op then has no room, the finished program must not overwrite it either."""
+    kind = "tensor<1x1x1024x64xbf16>"
+    ops = [f'%{name} = "ttir.{op}"({operands}) : ({kinds}) -> {kind}' for name, op, operands, kinds in (
+        ("a", "exp", "%x", kind), ("b", "sin", "%a", kind), ("c", "add", "%a, %b", f"{kind}, {kind}"),
+        ("d", "sin", "%c", kind), ("e", "add", "%c, %d", f"{kind}, {kind}"), ("f", "exp", "%e", kind),
+    )]  # fmt: skip
+    argument = f'%x: {kind} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "x"}}'
+    text = f"module {{ func.func @forward({argument}) -> {kind} {{ {' '.join(ops)} return %f : {kind} }} }}"
+    (forward,) = (func for func in functions(lowered(text)) if not is_const_eval(func))
+    graph = forward_of(forward)
+    sums = [number for number, step in enumerate(graph.steps) if step.op.name == "ttnn.add"]
+    candidate = Priced(SAFE, CallAnswer(accepted=True))
+    plan = Plan(100.0, {n: Taken(Choice(candidate, (L1,) * len(graph.steps[n].operands), L1, 0), ()) for n in range(len(graph.steps) - 1)})
+
+    def replay(tried: Plan) -> Replayed:
+        overwriting = {place for place, number in enumerate(sums) if IN_PLACE in tried.taken[number].choice.priced.candidate.attributes}
+        return Replayed(None if overwriting & {*refused} else 100.0 * slower if overwriting else 100.0)
+
+    chosen, done = overwriting_what_ends(graph, plan, Replayed(100.0), {n: n for n in plan.taken}, replay)
+    apply(Placed(graph, chosen, 100.0, 100.0, 1))
+    made = [op.name for op in forward.body.block.ops if op.name in ("ttnn.add", "ttnn.add_in_place")]
+    assert made == ["ttnn.add" if place in refused or slower > 1.01 else "ttnn.add_in_place" for place in range(2)]
+    assert done.ns == 100.0
 
 
 def test_planes_too_large_to_reshape() -> None:
