@@ -67,7 +67,7 @@ def measure_unedited(
     for name, text in sources.items():
         if Path(name).suffix in (".py", ".cpp") and Path(name).stem in ("main", "model", "consteval"):
             (directory / FOLDER / name).write_text(text, encoding="utf-8")
-    measured, unknown = Measured(), _obstacle(directory)
+    measured, unknown = Measured(), _obstacle()
     if not unknown:
         measured, unknown = _measure(directory, python_sources, manifest, card, written)
     place = {"measured_on": f"simulated {card}"}
@@ -75,12 +75,16 @@ def measure_unedited(
     return measured
 
 
-def _obstacle(directory: Path) -> str:
-    """Why the program cannot run here, "" if it can."""
+def _obstacle() -> str:
+    """Why no program can run here, "" if it can."""
     if importlib.util.find_spec("ttnn_shim") is None:
         return "the simulator was not installed at export"
     if not sys.executable:
         return "the export was made without a Python interpreter of its own"
+    return ""
+
+
+def _lacking_for_values(directory: Path) -> str:
     stored, golden = (sum(file.stat().st_size for file in (directory / folder).iterdir() if file.is_file()) for folder in ("tensors", "golden"))
     return lacking_memory(stored * 3 // 2 + golden * 4)  # a result as tiles and as an array, twice: the program's and the framework's
 
@@ -92,7 +96,8 @@ def _measure(
     card: str,
     written: dict[str, WrittenTensor],
 ) -> tuple[Measured, str]:
-    """Runs the program: (result, reason why there is none or "")."""
+    """Runs the program: (result, reason why there is none or ""). Without memory for its values it runs on the clock alone: it may not fit on the card."""
+    lacking = _lacking_for_values(directory)
     program = {**sources, "utils.py": template_text("py/utils.py"), "check.py": template_text("py/check.py"), MANIFEST: json.dumps(manifest)}
     if "generation" in manifest:
         program["generate.py"] = template_text("py/generate.py")
@@ -102,10 +107,12 @@ def _measure(
         for folder in ("tensors", "golden"):
             (scratch / folder).symlink_to(directory.resolve() / folder)
         result, values = scratch / "result.json", scratch / "values"
-        arguments = ["--json", str(result), "--outputs", str(values)]
-        if (directory / "golden" / "ops.json").exists():
+        arguments = ["--json", str(result), *(["--estimate"] if lacking else ["--outputs", str(values)])]
+        if not lacking and (directory / "golden" / "ops.json").exists():
             arguments.append("--check-ops")
-        failure = _WORKERS.run(scratch / "main.py", arguments, card)
+        failure = _WORKERS.run(scratch / "main.py", arguments, card, estimate=bool(lacking))
+        if lacking and not failure:
+            return Measured(), lacking
         if result.exists():
             return _note_results(json.loads(result.read_text()), values, directory, manifest, written), ""
         warn_user(f"the emitted program of {manifest['model']} does not run on the simulator: {failure}", AccuracyWarning)
@@ -213,12 +220,12 @@ class _Workers:
                 if self._is_spent:
                     self._stop()
 
-    def run(self, program: Path, arguments: list[str], card: str) -> str:
-        """Runs the program to its end; returns an error text, "" if it ended by itself. Within a turn."""
+    def run(self, program: Path, arguments: list[str], card: str, estimate: bool) -> str:
+        """Runs the program to its end, with `estimate` on the clock alone; returns an error text, "" if it ended by itself. Within a turn."""
         if self._process is None:
             raise InternalError("no process to run the program")
         self._is_spent = True  # also where this is interrupted: the answer would be the next run's
-        answer = self._process.ask({"program": str(program), "arguments": arguments, "card": card})
+        answer = self._process.ask({"program": str(program), "arguments": arguments, "card": card, "estimate": estimate})
         if not answer:
             return f"the simulator's process ended with {self._process.close()}"
         self._is_spent = answer["code"] != 0 or answer["rss_bytes"] > _KEPT_BYTES

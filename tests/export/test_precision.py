@@ -6,8 +6,9 @@ import json
 import re
 import subprocess
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ import torch
 from alchemist import codegen_py
 from alchemist.errors import AccuracyWarning
 from alchemist.export.precision import WIDE_SUM_TERMS, export_within_limits, more_exact
-from alchemist.export.unedited import Measured
+from alchemist.export.unedited import Measured, measure_unedited
 from alchemist.frontends import torch as front_end
 from alchemist.options import CompilerOptions
 
@@ -66,6 +67,25 @@ def test_results_that_memory_does_not_hold_have_no_golden_outputs(tmp_path: Path
     with pytest.warns(AccuracyWarning, match="no golden outputs, ./run --check has nothing to compare with: 256 bytes"):
         path = codegen_py(torch.nn.ReLU(), torch.ones(4, 8), export_path=tmp_path / "out").path
     assert not (path / "golden").exists() and "golden" not in json.loads((path / "manifest.json").read_text())["outputs"]["output"]
+
+
+@pytest.mark.parametrize("lacking", ["", "too little memory at export"])
+def test_a_program_without_room_in_l1_is_named(tmp_path: Path, lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`./run --check` would stop there too. Where the export has no memory for the program's values, its tensors have addresses all the same."""
+    monkeypatch.setattr("alchemist.export.unedited.lacking_memory", lambda needed_bytes: lacking)
+    large = "ttnn.to_memory_config(ttnn.repeat(input_, [2048, 512]), ttnn.L1_MEMORY_CONFIG)"  # 134 MB
+
+    def measure(directory: Path, sources: Mapping[str, str], python_sources: Mapping[str, str], *others: Any) -> Measured:
+        edited = {name: text.replace("ttnn.relu(input_", f"ttnn.relu({large}") for name, text in python_sources.items()}
+        return measure_unedited(directory, sources, edited, *others)
+
+    monkeypatch.setattr("alchemist.export.writer.measure_unedited", measure)
+    with pytest.warns(AccuracyWarning, match="does not run on the simulator: .*Out of Memory"):
+        path = codegen_py(torch.nn.ReLU(), torch.ones(4, 8), export_path=tmp_path / "out").path
+    assert "did not run" in json.loads((path / "manifest.json").read_text())["unedited"]["unknown"]
+    monkeypatch.setattr("alchemist.export.writer.measure_unedited", measure_unedited)
+    path = codegen_py(torch.nn.ReLU(), torch.ones(4, 8), export_path=tmp_path / "in").path
+    assert json.loads((path / "manifest.json").read_text())["unedited"].get("unknown", "") == lacking
 
 
 def test_a_pool_that_loses_nan_is_named(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """`python -m ttnn_shim worker`: runs programs one after another in one process; exports measure their programs with it.
 
-A line of JSON on stdin is a run: {"program": path of main.py, "arguments": [...], "card": "n150"}. The answer is a line on stdout:
-{"code": exit code, "error": text, "rss_bytes": memory of the process now}. What programs print is dropped. The first line on
-stdout is a folder for the programs. The process ends with its stdin, however the process at the other end of it ended, and the folder
+A line of JSON on stdin is a run: {"program": path of main.py, "arguments": [...], "card": "n150"}, and "estimate": true for the clock only. The
+answer is a line on stdout: {"code": exit code, "error": text, "rss_bytes": memory of the process now}. What programs print is dropped. The first
+line on stdout is a folder for the programs. The process ends with its stdin, however the process at the other end of it ended, and the folder
 with it.
 """
 
@@ -41,7 +41,7 @@ def _answer_all(answers: TextIO, folder: str) -> int:
         ttnn_shim.activate(explicit=True)
         for line in sys.stdin:
             request = json.loads(line)
-            answer = run_program(Path(request["program"]).resolve(), request["arguments"], request["card"])
+            answer = run_program(Path(request["program"]).resolve(), request["arguments"], request["card"], request.get("estimate", False))
             answer["rss_bytes"] = _resident_bytes()
             print(json.dumps(answer), file=answers, flush=True)
     return 0
