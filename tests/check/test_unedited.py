@@ -217,7 +217,7 @@ import os, signal
 from alchemist.export.unedited import _WORKERS
 with _WORKERS.turn() as folder:
     (folder / "main.py").write_text(f"import os; os.kill({os.getpid()}, {signal.SIGKILL})")
-    _WORKERS.run(folder / "main.py", [], "n150")
+    _WORKERS.run(folder / "main.py", [], "n150", False)
 """
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
     assert done.returncode == -signal.SIGKILL
