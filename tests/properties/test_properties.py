@@ -26,3 +26,10 @@ def test_no_write_is_lost(seed: int) -> None:
 def test_whole_numbers_are_exact(framework: str, seed: int) -> None:
     found, text = verdict(f"whole_numbers:{framework}", seed)
     assert found.kind in ("right", "refused"), f"{found.text}\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"), [(1661, "refused"), (1727, "right")], ids=["a buffer transposed by a model that torch cannot export", "a mask's length"]
+)
+def test_writes_that_were_internal_errors(seed: int, expected: str) -> None:
+    assert verdict("writes", seed)[0].kind == expected

@@ -33,6 +33,7 @@ from alchemist.frontends.torch.export import (
     fails_on_arguments,
     function_code,
     input_names,
+    kept,
     output_names,
     refuse_options_of_torch,
     separate,
@@ -418,29 +419,22 @@ class _Golden:
             return self._outputs()
 
     def _outputs(self) -> list[np.ndarray[Any, Any]]:
-        saved = [(place.value, place.value.detach(), place.value.detach().clone()) for place in self.mutated]
-        try:
-            with torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
-                args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
-                try:
-                    with checked((args, kwargs), self.program.graph) as check:
-                        result = self.model(*args, **kwargs)
-                    if check is not None:
-                        check.refuse_wide((result, [place.value for place in self.mutated]))
-                except FrontendError:
-                    raise
-                except Exception as error:
-                    raise fails_on_arguments(self.model, error, self.args, self.kwargs) from error
-                specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
-                leaves = pytree.tree_leaves(result)
-                arrays = [_array(leaf) for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec.arg, TensorArgument)]
-                return arrays + [_array(place.value) for place in self.mutated]
-        finally:
-            with torch.no_grad():
-                for value, before, old in saved:
-                    if value.shape != before.shape or value.stride() != before.stride():  # transposed in place
-                        value.set_(before)
-                    value.detach().copy_(old)
+        written = [place.value for place in self.mutated]
+        with kept(written), torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
+            args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
+            try:
+                with checked((args, kwargs), self.program.graph) as check:
+                    result = self.model(*args, **kwargs)
+                if check is not None:
+                    check.refuse_wide((result, written))
+            except FrontendError:
+                raise
+            except Exception as error:
+                raise fails_on_arguments(self.model, error, self.args, self.kwargs) from error
+            specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
+            leaves = pytree.tree_leaves(result)
+            arrays = [_array(leaf) for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec.arg, TensorArgument)]
+            return arrays + [_array(value) for value in written]
 
     def ops(self) -> dict[str, np.ndarray[Any, Any]]:
         """Value of every FX node that is one tensor, by node name."""

@@ -118,7 +118,8 @@ class Emitter(Vocabulary[Tensor, torch.dtype]):
     def _is_assigned(node: fx.Node, x: Tensor) -> bool:
         """Whether the constant is the node's result, and no other node of the same statement reads that."""
         made, place = node.meta.get("val"), node.meta.get("stack_trace")
-        is_result = isinstance(made, torch.Tensor) and (tuple(made.shape), made.dtype) == (x.shape, x.dtype)
+        known = isinstance(made, torch.Tensor) and all(isinstance(extent, int) for extent in made.shape)  # not what depends on values
+        is_result = known and (tuple(made.shape), made.dtype) == (x.shape, x.dtype)
         return is_result and not any(user.meta.get("stack_trace") == place for user in node.users)
 
     def as_numpy(self, const: torch.Tensor) -> np.ndarray[Any, Any]:

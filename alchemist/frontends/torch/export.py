@@ -12,7 +12,7 @@ import textwrap
 import traceback
 import warnings
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
@@ -112,19 +112,28 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _without_export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputError | None:
     """The error that the model itself raises for these arguments; None if it runs. Buffers and arguments keep their values."""
-    buffers = [(value, value.detach().clone()) for value in model.buffers()]
     inner_args, inner_kwargs = pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
     try:
-        with warnings.catch_warnings():
+        with kept(model.buffers()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model(*inner_args, **inner_kwargs)
     except Exception as error:  # noqa: BLE001 - whatever the model's own code raises
         return fails_on_arguments(model, error, args, kwargs)
+    return None
+
+
+@contextmanager
+def kept(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+    """The tensors have their values and strides again when the block ends."""
+    saved = [(tensor, tensor.detach(), tensor.detach().clone()) for tensor in tensors]
+    try:
+        yield
     finally:
         with torch.no_grad():
-            for value, before in buffers:
-                value.copy_(before)
-    return None
+            for tensor, before, values in saved:
+                if tensor.shape != before.shape or tensor.stride() != before.stride():  # transposed in place
+                    tensor.set_(before)
+                tensor.detach().copy_(values)
 
 
 def _decompositions(ops: set[torch._ops.OpOverload]) -> dict[torch._ops.OpOverload, Callable[..., Any]]:
