@@ -405,7 +405,8 @@ def _export(
         files = tuple(sorted(file.relative_to(staging).as_posix() for file in staging.rglob("*") if file.is_file()))
     remember(path)
     seconds = sum(progress.stage_seconds.values())
-    following = "compares its outputs with the framework's" if export_golden != "none" else "runs it"
-    command = f"{path}/run --check" if export_golden != "none" else f"{path}/run"
+    compares = any("golden/" in file for file in files)
+    following = "compares its outputs with the framework's" if compares else "runs it"
+    command = f"{path}/run --check" if compares else f"{path}/run"
     progress.say(f"wrote {path}: {len(files)} files, {len(arguments)} tensors, {seconds:.1f} s; next: {command} {following}", always=True)
     return CodegenResult(path, files, tuple(arguments), dict(progress.stage_seconds))

@@ -67,7 +67,7 @@ def together(cases: Mapping[str, Any], check: Callable[[list[Any]], object]) -> 
     assert cases
     chosen = {name: case for name, case in cases.items() if all(text in name for text in ONLY)}
     if not chosen:
-        return
+        pytest.skip("--row names none of these cases")
     try:
         check(list(chosen.values()))
     except Exception:

@@ -77,23 +77,26 @@ def _why_moved(placed: Placed, number: int, index: int, source: Memory) -> str:
     return f": {name} is faster so" if others and min(others) > decision.choice.ns else f" for {name}"
 
 
-def _readers_there(placed: Placed, place: int) -> list[str]:
-    """The ops that read the value where it lies: not those before which it is moved again."""
-    found: dict[str, None] = {}
+def _readers_in_place(placed: Placed) -> dict[int, list[str]]:
+    """By value, the ops that read it where it lies: not those before which it is moved again."""
+    found: dict[int, dict[str, None]] = {}
     for number, step in enumerate(placed.graph.steps):
         decision = placed.plan.taken.get(number)
-        moved = dict(decision.moves) if decision is not None else {}
-        if any(other == place and index not in moved for index, other in step.operands):
-            found[_name(step.op)] = None
-    return list(found)
+        moved = {index for index, _ in decision.moves} if decision is not None else ()
+        for index, place in step.operands:
+            if index not in moved:
+                found.setdefault(place, {})[_name(step.op)] = None
+    return {place: list(names) for place, names in found.items()}
 
 
 def _name(op: Operation) -> str:
-    return TTNN_OPS[op.name].target.rpartition(".")[2]
+    spec = TTNN_OPS.get(op.name)
+    return (spec.target if spec is not None else op.name).rpartition(".")[2]
 
 
 def apply(placed: Placed) -> None:
     """Writes result layouts and attributes of all steps, and a `ttnn.to_memory_config` where a user needs another memory."""
+    readers_of = _readers_in_place(placed)
     for number, step in enumerate(placed.graph.steps):
         decision = placed.plan.taken.get(number)
         if decision is None:
@@ -124,7 +127,7 @@ def apply(placed: Placed) -> None:
             access.set_attr(op, "memory_config", None)  # written in the input text; the result type replaces it
         if (then := decision.choice.then) is not None:
             kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
-            readers = _readers_there(placed, step.results[0])
+            readers = readers_of.get(step.results[0], [])
             why = f" for {' and '.join(readers)}" if 0 < len(readers) <= 2 else ""
             move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: _moved(op.results[0], then, why)}, [kind])
             op = _read_instead(move_op, op, placed, number)

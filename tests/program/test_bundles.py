@@ -128,7 +128,9 @@ def test_what_an_optional_part_reads_has_a_default() -> None:
     assert text.count("    shortcut_memory=") == text.count("    shortcut_matmul=") == 2
     _, _, behind = text.partition('    if "shortcut.weight" in weights:\n')
     quote = behind.index("    # 9: return y + residual")
-    assert behind.index("residual = ttnn.to_memory_config(residual, ") < quote < behind.index("ttnn.add(")  # the quote of the sum stands in front of it
+    assert (
+        behind.index("residual = ttnn.to_memory_config(residual, ") < quote < behind.index("ttnn.add(")
+    )  # the comment quotes the sum, so it comes before the sum
     cpp = emit_cpp.emit(program)["model.cpp"]
     assert "    ttnn::MemoryConfig shortcut_memory{};\n" in cpp
 
