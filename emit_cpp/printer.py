@@ -202,7 +202,7 @@ class _Printer:
                 self._declared.pop()
                 return out
             case model.RowLoop(columns, rows, body):
-                types = [_PARAMETERS[column.kind].removeprefix("const ").removesuffix("&") for column in columns]
+                types = [_type(column.kind).removeprefix("const ").removesuffix("&") for column in columns]
                 cells = [f"{pad}    {{{', '.join(_cell(cell) for cell in row)}}}," for row in rows]
                 table = [f"{pad}using Row = std::tuple<{', '.join(types)}>;", f"{pad}const std::vector<Row> rows{{", *cells, f"{pad}}};"]
                 self._declared.append({column.name for column in columns})

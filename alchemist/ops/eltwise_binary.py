@@ -81,7 +81,11 @@ BINARY: tuple[tuple[str, str, Function], ...] = (
 )
 
 _NOUNS = {"add": "total", "subtract": "difference", "multiply": "product", "divide": "quotient", "logical_right_shift": "shifted"}
-NEUTRAL: Mapping[str, tuple[float, bool]] = {"add": (0, True), "subtract": (0, False), "multiply": (1, True), "div": (1, False), "pow": (1, False)}
+NEUTRAL: Mapping[str, tuple[float, bool]] = {
+    **{"add": (0, True), "subtract": (0, False), "multiply": (1, True), "div": (1, False), "pow": (1, False)},
+    **{"bitwise_or": (0, True), "bitwise_xor": (0, True), "bitwise_and": (-1, True)},
+    **dict.fromkeys(("logical_left_shift", "logical_right_shift", "right_shift"), (0, False)),
+}
 """TTIR op -> the number n for which x op n is x, and whether n op x is x too."""
 TTIR_NAMES = {"divide": "div"}
 """TTNN name -> TTIR name where they differ."""

@@ -20,7 +20,7 @@ from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.axes import dims_of
-from alchemist.ops.constants import uniform
+from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.eltwise_binary import NEUTRAL
 from alchemist.ops.evaluate import can_evaluate, evaluate
 from alchemist.ops.expand import expand
@@ -243,6 +243,8 @@ def _canonical(op: Operation) -> Operation | None:
     if op.name == "ttir.typecast" and (inner := defining(op.operands[0], "ttir.typecast")):
         if _is_lossless(access.element_type(inner.operands[0]), access.element_type(inner.results[0])):
             return b.make("ttir.typecast", [inner.operands[0]], {}, [out])
+    if op.name == "ttir.bitwise_and" and (shifted := defining(op.operands[0], "ttir.right_shift")):
+        return _without_sign(op, shifted)
     if op.name in ("ttir.index", "ttir.index_select") and not access.attr(op, "stride", 0):
         begin, step = access.attr(op, "begin"), access.attr(op, "step", 1)
         end = access.attr(op, "end") if op.name == "ttir.index" else begin + access.attr(op, "length")
@@ -252,6 +254,19 @@ def _canonical(op: Operation) -> Operation | None:
         begins[dim], ends[dim], steps[dim] = begin, end, step
         return b.make("ttir.slice_static", [op.operands[0]], {"begins": begins, "ends": ends, "step": steps}, [out])
     return None
+
+
+def _without_sign(op: Operation, shifted: Operation) -> Operation | None:
+    """(x >> n) & mask, whose mask drops the bits that the sign is shifted into: a logical shift, which is one program of the device and not five."""
+    count, mask = (uniform(constant_of(value)) for value in (shifted.operands[1], op.operands[1]))
+    element = access.element_type(op.results[0])
+    if count is None or mask is None or element not in ("i32", "si32", "i64") or not 0 <= int(mask) < 1 << max(32 - int(count), 0):
+        return None
+    b = Builder.in_place_of(op)
+    if int(mask) == (1 << (32 - int(count))) - 1 and element != "i64" and shifted.results[0].type == op.results[0].type:
+        return b.make("ttir.logical_right_shift", list(shifted.operands), {}, [op.results[0].type])
+    logical = b.value("ttir.logical_right_shift", list(shifted.operands), {}, [shifted.results[0].type])
+    return b.make("ttir.bitwise_and", [logical, op.operands[1]], {}, [op.results[0].type])
 
 
 # --- the walk -----------------------------------------------------------------------------------------------------------

@@ -315,7 +315,7 @@ def test_profile_reports_add_up(mlp: Path, tmp_path: Path) -> None:
 
 
 def test_integers_beyond_32_bits(tmp_path: Path) -> None:
-    """int64's extremes serve as "no value" and are kept as int32's; any other number beyond 32 bits is refused."""
+    """int64's extremes serve as "no value" and are kept as int32's; other numbers beyond 32 bits take two words, but no output."""
     import torch
 
     class Chosen(torch.nn.Module):
@@ -328,6 +328,8 @@ def test_integers_beyond_32_bits(tmp_path: Path) -> None:
 
     extreme = codegen_py(Chosen(torch.iinfo(torch.int64).max), torch.tensor([5, 9, 1, 7]), export_path=tmp_path / "extreme")
     assert check(extreme.path)["outputs"][0]["passed"] is True
+    chosen = codegen_py(Chosen(2**40), torch.tensor([5, 9, 1, 7]), export_path=tmp_path / "words")
+    assert check(chosen.path)["outputs"][0]["passed"] is True
     with pytest.raises(AlchemistError, match="32 bits"):
-        codegen_py(Chosen(2**40), torch.arange(4), export_path=tmp_path / "beyond")
+        codegen_py(lambda index: index + 2**40, torch.arange(4), export_path=tmp_path / "beyond")
     assert not (tmp_path / "beyond").exists()

@@ -151,8 +151,10 @@ FORMS: dict[str, model.Function] = {
         exp("y"),
     ),
     "loop over rows": function(
-        model.RowLoop((model.Parameter("name", "text"), model.Parameter("count", "number"), model.Parameter("memory", "memory_config")), ((model.Literal("a"), model.Literal(1), model.MemoryConfig()),
-                (model.Literal("b"), model.Literal(2), model.MemoryConfig("l1"))), (exp("count"), exp("y"))),
+        model.RowLoop(
+            (model.Parameter("name", "text"), model.Parameter("count", "number"), model.Parameter("memory", "memory_config"), model.Parameter("sums", model.optional_kind("compute_config"))),
+            ((model.Literal("a"), model.Literal(1), model.MemoryConfig(), model.Literal(None)), (model.Literal("b"), model.Literal(2), model.MemoryConfig("l1"), model.Literal(None))),
+            (exp("count"), exp("y"))),
         exp("y"),
     ),
     "branches": function(

@@ -60,10 +60,10 @@ def function_of(op: Any, name: str) -> Callable[..., Any] | None:
     if name in PARTS:
         return PARTS[name]
     if name in PARTWISE:
-        return lambda *args, **kwargs: _on_each_part(op, args, kwargs)
+        return lambda *args, **kwargs: on_each_part(op, args, kwargs)
     if name in WRITES:
         values = [place for place, argument in enumerate(op._schema.arguments) if argument.name in _WRITTEN]
-        return lambda *args, **kwargs: _on_each_part(op, tuple(as_pair(arg) if place in values else arg for place, arg in enumerate(args)), kwargs)
+        return lambda *args, **kwargs: on_each_part(op, tuple(as_pair(arg) if place in values else arg for place, arg in enumerate(args)), kwargs)
     return None
 
 
@@ -76,9 +76,11 @@ def as_pair(value: Any) -> Pair:
     return Pair(complex(value).real, complex(value).imag)
 
 
-def _on_each_part(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def on_each_part(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Any = Pair) -> Any:
+    """The op on the first and on the second part of each value of two parts, which are a `kind` again."""
+
     def pick(part: Any, part_index: int) -> Any:
-        if isinstance(part, Pair):
+        if isinstance(part, kind):
             return part[part_index]
         if isinstance(part, (list, tuple)):
             return type(part)([pick(child, part_index) for child in part])
@@ -86,8 +88,8 @@ def _on_each_part(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
     re, im = (op(*pick(args, index), **{key: pick(value, index) for key, value in kwargs.items() if key != "dtype"}) for index in (0, 1))
     if isinstance(re, (list, tuple)):
-        return [Pair(*parts) for parts in zip(re, im, strict=True)]
-    return Pair(re, im)
+        return [kind(*parts) for parts in zip(re, im, strict=True)]
+    return kind(re, im)
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------------------
@@ -113,8 +115,8 @@ PARTS["exp"] = lambda z: Pair(torch.exp(z.re) * torch.cos(z.im), torch.exp(z.re)
 PARTS["sinh"] = lambda z: Pair(torch.sinh(z.re) * torch.cos(z.im), torch.cosh(z.re) * torch.sin(z.im))
 PARTS["cosh"] = lambda z: Pair(torch.cosh(z.re) * torch.cos(z.im), torch.sinh(z.re) * torch.sin(z.im))
 PARTS["log"] = lambda z: Pair(torch.log(PARTS["abs"](z)), torch.atan2(z.im, z.re))
-PARTS["sgn"] = lambda z: _on_each_part(lambda part, size: torch.where(size > 0, part / size, 0.0), (z, PARTS["abs"](z)), {})
-PARTS["copy"] = lambda target, source, _non_blocking=False: _on_each_part(lambda part: part.expand(target.shape), (as_pair(source),), {})
+PARTS["sgn"] = lambda z: on_each_part(lambda part, size: torch.where(size > 0, part / size, 0.0), (z, PARTS["abs"](z)), {})
+PARTS["copy"] = lambda target, source, _non_blocking=False: on_each_part(lambda part: part.expand(target.shape), (as_pair(source),), {})
 PARTS["resolve_conj"] = PARTS["resolve_neg"] = lambda z: z
 
 

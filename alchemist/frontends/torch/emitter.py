@@ -21,6 +21,9 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.constant_names import UNKNOWN, name_of_values
 from alchemist.ir.location import SourceInfo
 
+SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
+"""Ops that make a tensor of the shape of another, whose values they do not read."""
+
 
 @lru_cache(maxsize=4096)
 def tensor_type(shape: Shape, dtype: torch.dtype) -> Attribute:

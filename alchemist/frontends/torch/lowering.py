@@ -18,23 +18,25 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import fx
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import FrontendError, InputError, InternalError
 from alchemist.frontends.base import FIRST_STEP
-from alchemist.frontends.torch import data_values, decompose, higher_order
+from alchemist.frontends.torch import complex_numbers, data_values, decompose, higher_order, integer_words, wide_integers
 from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
-from alchemist.frontends.torch.complex_numbers import Pair, function_of
+from alchemist.frontends.torch.complex_numbers import Pair
 from alchemist.frontends.torch.dtypes import is_known
-from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
+from alchemist.frontends.torch.emitter import FOLD_LIMIT, SHAPE_ONLY, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.integer_words import Words
 from alchemist.frontends.torch.node_locations import Sources, line_of
+from alchemist.frontends.torch.parts import PAIRS, traced_in_parts
 from alchemist.frontends.torch.registry import RECIPES, RULES
-from alchemist.ir.location import SourceInfo, set_source, sources_of
+from alchemist.ir.location import SourceInfo, set_source, sources_of, with_role
 
 DECOMPOSE_DEPTH = 12
 
@@ -54,7 +56,6 @@ _WHY = {
 """Ops whose name says nothing of what the model wrote: what it is, and what to write."""
 FILLED = ("aten::zeros", "aten::ones", "aten::full", "aten::empty", "aten::empty_permuted", "aten::empty_strided")
 """Ops that make a tensor of one value. Memory that torch leaves as it is counts as zeros: two exports of a model are equal."""
-SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
 
 
 class Lowering(Emitter):
@@ -63,6 +64,8 @@ class Lowering(Emitter):
     def __init__(self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]) -> None:
         super().__init__(sources, inputs)
         self.unsupported: dict[tuple[str, str], list[Any]] = {}
+        self.wide: frozenset[fx.Node] = frozenset()  # nodes of the exported graph with integers beyond 32 bits
+        self._in_words = 0
         self._traces: dict[Any, fx.GraphModule] = {}
         self.values: Mapping[fx.Node, torch.Tensor] = {}  # of buffers, parameters and constants that nothing writes
         self._depth = 0
@@ -169,55 +172,58 @@ class Lowering(Emitter):
         folded = self._fold(node, args, kwargs)
         if folded is not None:
             return folded
-        if any(isinstance(leaf, Pair) or (isinstance(leaf, Tensor) and leaf.dtype.is_complex) for leaf in flatten((args, kwargs))) or is_complex(val):
-            return self._complex(node, target, args, kwargs)
+        if is_complex((val, *flatten((args, kwargs)))) or self._is_wide(val, args, kwargs):
+            return self._in_parts(node, target, args, kwargs)
         return self._apply(node, target, args, kwargs)
+
+    def _is_wide(self, val: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the op reads an integer beyond 32 bits, or gives one on the example inputs."""
+        if not self.wide or self._in_words:
+            return False
+        leaves = flatten((args, kwargs))
+        whole = any(isinstance(out, torch.Tensor) and out.dtype == torch.int64 for out in flatten(val))
+        return (whole and self.outer in self.wide) or any(
+            isinstance(leaf, Words) or (isinstance(leaf, Tensor) and leaf.const is not None and wide_integers.beyond(leaf.const) is not None) for leaf in leaves
+        )
 
     def apply_node(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The node's op on other arguments of the same shapes."""
         return self._apply(node, target, args, kwargs)
 
-    def _complex(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An op on complex values: its graph on real and imaginary parts."""
-        function = function_of(node.target, functional_name(target).split(".")[1])
-        if function is None:
-            try:
-                return self._expand(self._trace(node, functional_name(target), args, kwargs), args, kwargs)
-            except Unsupported:
-                return self._fail(node, target, "no lowering for complex numbers")
-        reals: list[Tensor] = []
-
-        def note(leaf: Any) -> Any:
-            """Complex leaves as `Pair`s of places in `reals`, real ones as places."""
-            if isinstance(leaf, Tensor) and leaf.dtype.is_complex:
-                if leaf.const is None:
-                    raise Unsupported("a complex argument")
-                leaf = Pair(*(self.constant(part) for part in torch.view_as_real(leaf.const.resolve_conj()).unbind(-1)))
-            if isinstance(leaf, Pair):
-                return Pair(note(leaf.re), note(leaf.im))
-            if isinstance(leaf, Tensor):
-                reals.append(leaf)
-                return _Place(len(reals) - 1)
-            return leaf
-
-        def call(*tensors: torch.Tensor) -> Any:
-            def fill(leaf: Any) -> Any:
-                return tensors[leaf.position] if isinstance(leaf, _Place) else leaf
-
-            return function(*_mapped(places, fill), **_mapped(named, fill))
-
+    def _in_parts(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op on complex numbers, or on integers beyond 32 bits: its graph on the two parts of each value."""
+        wide = not is_complex((node.meta.get("val"), *(leaf for leaf in flatten((args, kwargs)) if not isinstance(leaf, Words))))
+        functions = integer_words if wide else complex_numbers
+        function = functions.function_of(node.target, functional_name(target).split(".")[1])
         try:
-            places, named = _mapped(args, note), _mapped(kwargs, note)
-            traced = decompose.trace(call, tuple(reals), {}, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor))
+            if function is None:
+                return self._joined(node, self._expand(self._trace(node, functional_name(target), args, kwargs), args, kwargs))
+            traced, tensors = traced_in_parts(function, args, kwargs, self)
         except Unsupported as error:
-            return self._fail(node, target, str(error))
-        return self._paired(node.meta["val"], self._expand(traced, reals, {}))
+            if wide:
+                raise wide_integers.refused(target, self.location(), str(error)) from error
+            return self._fail(node, target, str(error) if function is not None else "no lowering for complex numbers")
+        self._in_words += wide
+        try:
+            result = self._expand(traced, tensors, {})
+        finally:
+            self._in_words -= wide
+        return self._joined(node, result)
 
-    def _paired(self, val: Any, result: Any) -> Any:
-        """The trace's parts as the values that the op has."""
-        if isinstance(val, (list, tuple)):
-            return [self._paired(item, part) for item, part in zip(val, result, strict=True)]
-        return Pair(*result) if is_complex(val) else result
+    def _joined(self, node: fx.Node, result: Any) -> Any:
+        """The two parts that a trace gives as one value. Integers that the example inputs keep within 32 bits are their low words."""
+        val = node.meta["val"]
+
+        def join(val: Any, part: Any) -> Any:
+            if isinstance(val, (list, tuple)):
+                return [join(item, inner) for item, inner in zip(val, part, strict=True)]
+            if is_complex(val):
+                return Pair(*part)
+            if not isinstance(part, (list, tuple)):
+                return part
+            return Words(*part) if self._depth or node in self.wide else self.cast(part[0], torch.int64)
+
+        return join(val, result)
 
     def _apply(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         functional = functional_name(target)
@@ -286,6 +292,12 @@ class Lowering(Emitter):
 
     def _name_last(self, result: Any) -> None:
         """Names the op that computes the node's value after the FX node; helper ops of the same node stay unnamed."""
+        if isinstance(result, Words) and (variable := self.sources.assigned(self.node)):
+            for word, part in zip(result, ("low", "high"), strict=True):
+                maker = word.ssa.owner
+                infos = sources_of(maker) if isinstance(maker, Operation) else ()
+                if infos and self.info is not None and infos[-1].frames == self.info.frames:  # made by this statement
+                    set_source(maker, *with_role(infos, f"{variable}_{part}"))
         first = result[0] if isinstance(result, (list, tuple)) and result else result
         if not isinstance(first, Tensor) or not first.has_ssa:
             return
@@ -310,7 +322,7 @@ class Lowering(Emitter):
             return fx.node.map_aggregate(val, lambda out: self.constant(torch.empty(out.shape, dtype=out.dtype)))
         leaves = flatten((args, kwargs))
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        if any(_known(leaf) is None for leaf in tensors) or any(isinstance(leaf, Pair) for leaf in leaves):
+        if any(_known(leaf) is None for leaf in tensors) or any(isinstance(leaf, PAIRS) for leaf in leaves):
             return None
         if torch.Tag.nondeterministic_seeded in op.tags:
             return None
@@ -383,7 +395,7 @@ class Lowering(Emitter):
         if self._depth >= DECOMPOSE_DEPTH:
             return self._fail(self.node, str(self.node.target), "its decomposition does not end")
         if not keep_sources:
-            args = [leaf for leaf in flatten((args, kwargs)) if isinstance(leaf, (Tensor, Pair))]
+            args = [leaf for leaf in flatten((args, kwargs)) if isinstance(leaf, (Tensor, *PAIRS))]
         places = [node for node in body.graph.nodes if node.op == "placeholder"]
         env: dict[fx.Node, Any] = dict(zip(places, args, strict=True))
         if keep_sources:
@@ -400,7 +412,7 @@ class Lowering(Emitter):
         of_one_value: not these, but the op itself on rows of one value.
         """
         leaves = flatten((args, kwargs))
-        key = (target, *((leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, Pair)) else (type(leaf), str(leaf)) for leaf in leaves))
+        key = (target, *((leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, *PAIRS)) else (type(leaf), str(leaf)) for leaf in leaves))
         if key in self._traces:
             return self._traces[key]
         if of_one_value:
@@ -408,7 +420,7 @@ class Lowering(Emitter):
         else:
             function = RECIPES.get(str(node.target)) or RECIPES.get(target) or decompose.decomposition(node.target, target)
         try:
-            traced = decompose.trace(function, args, kwargs, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, Pair)))
+            traced = decompose.trace(function, args, kwargs, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, (Tensor, *PAIRS)))
         except (IndexError, RuntimeError) as error:
             if any(isinstance(leaf, Tensor) and 0 in leaf.shape for leaf in leaves):
                 raise Unsupported(f"a tensor has no elements: {error}") from error
@@ -485,7 +497,7 @@ def flatten(args: Any) -> list[Any]:
     out: list[Any] = []
 
     def visit(part: Any) -> None:
-        if isinstance(part, (tuple, list)) and not isinstance(part, (torch.Size, Pair)):
+        if isinstance(part, (tuple, list)) and not isinstance(part, (torch.Size, *PAIRS)):
             for child in part:
                 visit(child)
         elif isinstance(part, dict):
@@ -498,27 +510,10 @@ def flatten(args: Any) -> list[Any]:
     return out
 
 
-class _Place(NamedTuple):
-    """Represents a tensor argument of a trace."""
-
-    position: int
-
-
-def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
-    """The same nested tuples, lists and dicts with changed leaves; a `Pair` is a leaf unless `change` is told its parts."""
-    if isinstance(part, Pair) and isinstance(part.re, _Place):
-        return Pair(change(part.re), change(part.im))
-    if isinstance(part, (tuple, list)) and not isinstance(part, (torch.Size, Pair, _Place)):
-        return type(part)([_mapped(child, change) for child in part])
-    if isinstance(part, dict):
-        return {key: _mapped(child, change) for key, child in part.items()}
-    return change(part)
-
-
 def is_complex(val: Any) -> bool:
-    if isinstance(val, (list, tuple)):
-        return any(is_complex(part) for part in val)
-    return isinstance(val, torch.Tensor) and val.dtype.is_complex
+    if isinstance(val, (list, tuple)) and not isinstance(val, Words):
+        return isinstance(val, Pair) or any(is_complex(part) for part in val)
+    return isinstance(val, (torch.Tensor, Tensor)) and val.dtype.is_complex
 
 
 def functional_name(target: str) -> str:

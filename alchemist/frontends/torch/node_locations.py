@@ -161,12 +161,16 @@ class Sources:
         """`<scope>.<variable>` that the source statement of this node assigns, or the node's own name without its counter."""
         if node is None:
             return ""
-        self.frames(node)
-        match = _TARGET.match(self._code.get(node.meta.get("stack_trace") or "", ""))
-        name = match[1] if match else _COUNTER.sub("", node.name)
+        name = self.assigned(node) or _COUNTER.sub("", node.name)
         scopes = self.scopes(node)
         prefix = next((s.path for s in reversed(scopes) if not s.class_name.startswith("torch.")), "")
         return f"{prefix}.{name}" if prefix else name
+
+    def assigned(self, node: fx.Node) -> str:
+        """The variable that the source statement of this node assigns, "" if it assigns none."""
+        self.frames(node)
+        match = _TARGET.match(self._code.get(node.meta.get("stack_trace") or "", ""))
+        return match[1] if match else ""
 
     def source_files(self) -> dict[str, str]:
         """Text of every file that a frame names."""

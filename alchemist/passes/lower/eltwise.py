@@ -384,7 +384,7 @@ def right_shift(c: Lowering, op: Operation) -> None:
     result, x = op.results[0], _operand(c, op)
     dtype = c.dtype(result)
     count = (scalar_of(c, op.operands[1], dtype) if x.shape == shape(result) else None) or c.get(op.operands[1], TILE, dtype)
-    if dtype == "si32":
+    if dtype == "si32" and interval(op.operands[0])[0] < 0:
         ones = x.op("lt", 0).op("neg")
         shifted = x.op("bitwise_xor", ones).op("logical_right_shift", count).op("bitwise_xor", ones)
     else:
