@@ -78,7 +78,7 @@ def contents(directory: Path, namespace: Namespace, profile: Path | None = None)
     sources = [directory / name for name in ("main.py", "model.cpp") if (directory / name).is_file()]
     code = {source.name: source.read_text(encoding="utf-8").splitlines() for source in sources}
     device_ns = sum(float(call.get("ns") or 0) for call in calls)
-    name, model = directory.name, str(manifest.get("model", ""))
+    name, model = directory.resolve().name, str(manifest.get("model", ""))
     return {"name": name, "model": model, "stages": stages, "code": code, "note": note, "device_ns": device_ns, "minor": list(_MINOR)}
 
 

@@ -208,4 +208,8 @@ $("search").addEventListener("input", show);
 $("overlay").addEventListener("change", show);
 show();
 const slowest = rows.filter((one) => one.node.ns).sort((a, b) => b.node.ns - a.node.ns)[0];
-if (slowest) { choose(slowest); $("stages").scrollLeft = slowest.element.parentElement.offsetLeft - $("stages").offsetLeft; }
+if (slowest) {
+  choose(slowest);
+  const column = slowest.element.parentElement, box = $("stages");
+  if (column.getBoundingClientRect().right > box.getBoundingClientRect().right) box.scrollLeft = column.offsetLeft - box.offsetLeft;
+}

@@ -86,7 +86,7 @@ def _call(profile: Profile, programs: Sequence[ProgramRecord]) -> Call:
         setup={
             "inputs": ", ".join(spelled(tensor) for tensor in inputs),
             "outputs": ", ".join(spelled(tensor) for tensor in programs[-1].outputs),
-            "fidelity": longest.fidelity,
+            "fidelity": max(programs, key=lambda program: (program.fidelity != "", program.kernel_ns)).fidelity,
             "cores": str(longest.cores),
             "attributes": "; ".join(program.attributes for program in programs)[:2000],
         },
