@@ -136,7 +136,9 @@ def plans(
     def fitting(choices_: Mapping[int, list[Choice]]) -> Placed | None:
         return _fitting(graph, choices_, machine, moves, cap, l1_small_bytes, safe_ns, policy, say, must_move)
 
-    if policy == "lexicographic":
+    if safe.ns is None and not options.get(safe.failed):  # an op without choices is refused although all tensors are in DRAM
+        placed_plans = []
+    elif policy == "lexicographic":
         placed_plans = [placed for listed in [options if level > 1 else in_place] if (placed := fitting(listed)) is not None]
     else:
         both = [in_place, options] if level > 1 else [in_place]

@@ -16,7 +16,7 @@ from alchemist import codegen_cpp, codegen_py
 from alchemist.ir import access
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
-from alchemist.optimizer import images
+from alchemist.optimizer import images, level2
 from alchemist.optimizer.apply import apply
 from alchemist.optimizer.calls import IN_PLACE, maker_of
 from alchemist.optimizer.candidate import SAFE, Priced
@@ -26,6 +26,7 @@ from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.placement import Choice
 from alchemist.optimizer.replaying import Replayed
 from alchemist.optimizer.search import Plan, Taken
+from alchemist.passes.lower import convolution
 from tests import running
 
 
@@ -131,6 +132,13 @@ def test_sums_overwrite_where_that_fits(refused: tuple[int, ...], slower: float)
 def test_planes_too_large_to_reshape() -> None:
     """A reshape of row-major values holds two rows in L1: planes of 600 x 600 pixels do not fit."""
     assert "Level 0 stays" not in decisions(convolutions(1, 600), optimization_level=1)
+
+
+def test_what_no_plan_can_run_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reshape of such planes is refused wherever the other tensors lie."""
+    monkeypatch.setattr(convolution, "reshapes_rows", lambda *_: True)
+    monkeypatch.setattr(level2, "search", lambda *_: pytest.fail("a search for a plan that cannot run"))
+    assert "Level 0 stays" in decisions(convolutions(1, 600), optimization_level=2)
 
 
 @pytest.mark.parametrize(
