@@ -67,7 +67,8 @@ def _parameter(parameter: model.Parameter) -> str:
 
 def _annotation(kind: str) -> str:
     plain = model.plain_kind(kind)
-    return f"{_ANNOTATIONS[plain]} | None" if plain != kind else model.bundle_type(kind) or _ANNOTATIONS[kind]
+    text = model.bundle_type(plain) or _ANNOTATIONS[plain]
+    return f"{text} | None" if plain != kind else text
 
 
 def named_tuple(name: str, fields: Sequence[model.Parameter]) -> str:

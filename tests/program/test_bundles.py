@@ -11,11 +11,14 @@ import emit_py
 from alchemist.ops.spec import TTNN_OPS, EnumRef
 from alchemist.program import model
 from alchemist.program.activations import name_activations
+from alchemist.program.alignment import NOTHING
 from alchemist.program.bundles import with_type_names
 from alchemist.program.constants import name_constants
 from alchemist.program.merge import merge_functions
 from alchemist.program.still_moves import STAYS, with_equal_moves
 from alchemist.program.variants import Places
+from emit_cpp.printer import struct_lines
+from emit_py.printer import named_tuple
 from tests.emit.test_forms import made_of
 from tests.tables import table
 
@@ -152,3 +155,10 @@ def test_a_move_to_where_a_tensor_lies(first: model.Function, second: model.Func
         assert len(made[0].body) == len(made[1].body)
         (extra,) = [one for one in made[1].body if isinstance(one, model.Call) and one.note == STAYS]
         assert extra.arguments[1][1] in (L1, shards(64))
+
+
+def test_a_field_of_configs_that_some_stages_leave_out() -> None:
+    """Attention with a reduced sequence and without: the configs of the reduction are a field of those of the attention."""
+    field = model.Parameter("reduction_configs", model.bundle_kind("ReductionConfigs"), default=NOTHING)
+    assert "    reduction_configs: ReductionConfigs | None = None" in named_tuple("AttentionConfigs", (field,))
+    assert "    ReductionConfigs reduction_configs{};" in struct_lines("AttentionConfigs", (field,))
