@@ -25,39 +25,6 @@ MOST_FOR_ALIKE = 0.01
 """Share of the device time that blocks of several stages may cost for being one function."""
 
 
-def without_moves(
-    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], replay: Replay
-) -> tuple[Plan, Replayed]:
-    """The plan without moves of results with one reader: they are created in the reader's memory, if that is as fast and fits.
-
-    Equal ops have one choice, so that the casts of query, key and value write to DRAM when only the key is read in L1. The move of what the last of
-    equal layers or steps makes stays: that layer would no longer be equal to the others.
-    """
-    makers = graph.makers()
-    sizes = Counter(groups.values())
-    read_groups = {number: Counter(groups.get(makers[place]) for _, place in graph.steps[number].operands if place in makers) for number in plan.taken}
-    readers = Counter(place for step in graph.steps for _, place in step.operands)
-    decisions, count = dict(plan.taken), 0
-    for number, reader in plan.taken.items():
-        places = dict(graph.steps[number].operands)
-        for index, memory in reader.moves:
-            place_ = places[index]
-            maker = makers[place_]
-            decision = decisions.get(maker)
-            if decision is None or decision.choice.then is not None or readers[place_] > 1 or place_ in graph.returned or len(graph.steps[maker].results) > 1:
-                continue
-            if maker in groups and sizes[groups[maker]] > read_groups[number][groups[maker]] and sizes[groups.get(number)] == 1:
-                continue
-            same = (option for option in options[maker] if (option.operands, option.result, option.then) == (decision.choice.operands, memory, None))
-            if (other := next(same, None)) is not None:
-                decisions[maker] = replace(decision, choice=other)
-                decisions[number] = replace(decisions[number], moves=tuple(move for move in decisions[number].moves if move[0] != index))
-                count += 1
-    if not count:
-        return plan, done
-    return _faster(plan, done, decisions, replay)
-
-
 def moved_once(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], moves: Moves, replay: Replay) -> tuple[Plan, Replayed]:
     """The plan where a result that several readers move to one memory is moved there once, behind its maker, if that is as fast and fits.
 
