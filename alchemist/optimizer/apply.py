@@ -68,6 +68,10 @@ def _moved(value: SSAValue, memory: Memory, why: str) -> str:
     return RESHARD + ("interleaved " if layout is not None and layout.is_sharded and memory == L1 else "") + spelled(memory) + ";" + why
 
 
+OUTPUT = ": a program output"
+"""Why a result is moved to DRAM."""
+
+
 def _why_moved(placed: Placed, number: int, index: int, source: Memory) -> str:
     """Whether the step's best way with this operand where it was takes longer, or there is none. Without figures, which may differ between equal layers."""
     step, decision = placed.graph.steps[number], placed.plan.taken[number]
@@ -129,6 +133,7 @@ def apply(placed: Placed) -> None:
             kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
             readers = readers_of.get(step.results[0], [])
             why = f" for {' and '.join(readers)}" if 0 < len(readers) <= 2 else ""
+            why = OUTPUT if step.results[0] in placed.graph.returned else why
             move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: _moved(op.results[0], then, why)}, [kind])
             op = _read_instead(move_op, op, placed, number)
         if number in placed.plan.packed:
@@ -214,7 +219,7 @@ def _bring_back(placed: Placed) -> None:
             continue
         if isinstance(value.owner, Operation):
             last = _end_of_module(value.owner, last)
-        move = Builder.after(last).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "DRAM: a program output"}, [kind])
+        move = Builder.after(last).make("ttnn.to_memory_config", [value], {NOTE: f"{RESHARD}DRAM{OUTPUT}"}, [kind])
         if isinstance(value.owner, Operation):
             set_source(move, *_in_module_of(value.owner, last))
         for use in uses:

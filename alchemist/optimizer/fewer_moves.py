@@ -13,8 +13,8 @@ from typing import Any
 from ttnn_shim.queries import Memory
 
 from alchemist.optimizer.calls import IN_PLACE, spec_of
-from alchemist.optimizer.graph import Forward
-from alchemist.optimizer.placement import Choice, Moves, leaving
+from alchemist.optimizer.graph import DRAM, Forward
+from alchemist.optimizer.placement import RESHARD_NS, Choice, Moves, leaving
 from alchemist.optimizer.replaying import Replayed, result_of
 from alchemist.optimizer.search import Plan, Taken
 from alchemist.optimizer.sharded import may_overwrite
@@ -23,6 +23,36 @@ Replay = Callable[[Plan], Replayed]
 
 MOST_FOR_ALIKE = 0.01
 """Share of the device time that blocks of several stages may cost for being one function."""
+
+
+def returned_first(graph: Forward, plan: Plan, done: Replayed, options: Mapping[int, list[Choice]], moves: Moves, replay: Replay) -> tuple[Plan, Replayed]:
+    """The plan where a program output that all its readers move is moved to DRAM behind its maker, and they read it there, if that is as fast and fits.
+
+    before: layer_norm -> shards; to L1; slice; to DRAM: a program output         after: layer_norm -> shards; to DRAM; slice
+    """
+    makers = graph.makers()
+    for place in graph.returned:
+        maker = makers.get(place, -1)
+        decision = plan.taken.get(maker)
+        if decision is None or decision.choice.leaves == DRAM or len(graph.steps[maker].results) > 1:
+            continue
+        cost = moves.ns(spec_of(graph.values[place], decision.choice.leaves), DRAM)
+        changed = dict(plan.taken)
+        changed[maker] = replace(decision, choice=replace(decision.choice, then=DRAM, then_ns=(cost or 0.0) + RESHARD_NS))
+        reads = [(number, index) for number, step in enumerate(graph.steps) for index, read in step.operands if read == place]
+        for number, index in reads:
+            entry = changed.get(number)
+            if entry is None or index not in dict(entry.moves):
+                break
+            operands = tuple(DRAM if one == index else old for (one, _), old in zip(graph.steps[number].operands, entry.choice.operands, strict=True))
+            same = (option for option in options[number] if (option.operands, option.result, option.then) == (operands, entry.choice.result, entry.choice.then))
+            if (other := min(same, key=lambda option: option.ns, default=None)) is None:
+                break
+            changed[number] = replace(entry, choice=other, moves=tuple(move for move in entry.moves if move[0] != index))
+        else:
+            if reads and cost is not None and decision.choice.then is None:
+                plan, done = _faster(plan, done, changed, replay)
+    return plan, done
 
 
 def moved_once(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], moves: Moves, replay: Replay) -> tuple[Plan, Replayed]:

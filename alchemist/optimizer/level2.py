@@ -21,7 +21,7 @@ from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.fewer_moves import moved_once, overwrites_another, overwriting_alike, overwriting_what_ends, without_detours
+from alchemist.optimizer.fewer_moves import moved_once, overwrites_another, overwriting_alike, overwriting_what_ends, returned_first, without_detours
 from alchemist.optimizer.graph import DRAM, L1, Forward, Step, forward_of, may_share
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices, leaving
@@ -222,6 +222,7 @@ def _fitting(
             packed |= plan.packed
         if done.ns is not None:
             if policy == "time" and not must_move:
+                plan, done = returned_first(graph, plan, done, options, moves, replayed)
                 plan, done = moved_once(graph, plan, done, groups, moves, replayed)
                 plan, done = overwriting_alike(plan, done, options, replayed)
                 plan, done = without_detours(graph, plan, done, groups, moves, replayed)
