@@ -235,6 +235,9 @@ def split_heads(c: Lowering, op: Operation) -> None:
         c.set(result, lowered)
 
 
+_IN_SHARDS = "nlp_create_qkv_heads_decode makes heads in shards only, a user's on each core"
+
+
 def _one_token(c: Lowering, op: Operation, rows: SSAValue) -> None:
     """Query, key and value of one token per user, [1, B, heads, D], with each user's heads on a separate core."""
     attributes = {"num_heads": access.attr(op, "num_heads"), "num_kv_heads": access.attr(op, "num_kv_heads") or access.attr(op, "num_heads")}
@@ -243,4 +246,4 @@ def _one_token(c: Lowering, op: Operation, rows: SSAValue) -> None:
     types = [user_per_core(sizes, dtype).type_for(sizes) for sizes in dims]
     split = c.b.make("ttnn.nlp_create_qkv_heads_decode", [rows], attributes, types)
     for result, lowered in zip(op.results, split.results, strict=True):
-        c.set(result, c.reshape(c.emit("to_memory_config", [lowered], {}, shape(lowered), dtype), shape(result)))
+        c.set(result, c.reshape(c.emit("to_memory_config", [lowered], {NOTE: _IN_SHARDS}, shape(lowered), dtype), shape(result)))
