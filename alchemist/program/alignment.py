@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import REQUIRED, Kind
 from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch
@@ -26,9 +27,9 @@ MAX_FIELDS = 12
 MAX_NOTES = 3
 """Shapes of a parameter that are listed at most."""
 MAX_NOTE = 80
+"""Characters of these shapes at most."""
 _REASON = re.compile(r"(?:: \w+ is faster so| for \w+(?: and \w+)?)$")
 """Why a tensor is moved (`apply._why_moved`)."""
-"""Characters of these shapes at most."""
 REVERSE = "reverse"
 """The parameter of a function for both directions of a sequence."""
 _SHAPE = re.compile(r"\[[^\]]*\]")
@@ -286,8 +287,8 @@ class _Aligner:
         names: dict[tuple[model.Value, ...], str] = {}
         for values in dict.fromkeys(united.values()):
             uses = [use for key, target in united.items() if target == values for use in self.constants[key]]
-            uses = sorted(uses, key=lambda use: use.startswith("input_"))  # of what is moved to where the result lies, too
-            words = [identifier(use, "option") for use in dict.fromkeys((*uses, *self.longer_constants.get(values, ())))]
+            uses = sorted(dict.fromkeys(uses), key=lambda use: use.startswith("input_"))  # of what is moved to where the result lies, too
+            words = [identifier(use, "option") for use in dict.fromkeys((*_of_products(uses), *uses, *self.longer_constants.get(values, ())))]
             names[values] = unique(words, lambda name: name not in used and name not in found)
             found[names[values]] = values
         return found, {f"#{index}c": names[united[values]] for index, values in enumerate(self.constants)}
@@ -394,7 +395,7 @@ class _Aligner:
                 if value is None:
                     raise Mismatch
                 values.append(value)
-            moved = first.spec.name == MOVE and arg.name == "memory_config"
+            moved = first.spec.name == MOVE and arg.name == "memory_config" and not first.returned
             arguments.append((arg, self.value(values, f"input_{arg.name}" if moved else arg.name)))
         notes = [call.note for call in row]
         return replace(first, arguments=tuple(arguments), note=STAYS if STAYS in notes else _shared_note(notes))
@@ -435,13 +436,15 @@ class _Aligner:
         gapped, values = tuple(values), _filled(values)
         if kind := kind_of(values):
             if model.plain_kind(kind) == "matmul_config" and not of_function and self._result:
-                use, word = f"{self._result}_matmul", self._place
+                use, word = f"{self._result}{_PRODUCT}", self._place
+            elif use == "program_config" and not of_function and model.plain_kind(kind) != "matmul_config":
+                use, word = model.plain_kind(kind), self._result or self._made
             elif not of_function:
                 word = self._result or self._made
             self.constants.setdefault(gapped, []).append(use)
             if word:
                 of_product = kind == "matmul_config" and word == self._place
-                self.longer_constants.setdefault(gapped, []).append(f"{word}_matmul" if of_product else f"{word}_{use}")
+                self.longer_constants.setdefault(gapped, []).append(f"{word}{_PRODUCT}" if of_product else f"{word}_{use}")
             return model.ParameterRef(f"#{list(self.constants).index(gapped)}c")
         lists = [value.items for value in values if isinstance(value, model.Items)]
         if len(lists) != len(values) or len({len(value) for value in lists}) > 1:
@@ -533,6 +536,20 @@ def _expression(gapped: _Vector, parameters: Mapping[_Vector, str]) -> str:
                 if ratio.numerator == 1:
                     return f"{product} // {ratio.denominator}"
     return ""
+
+
+_PRODUCT = "_matmul"
+"""How names of products' program configs end."""
+
+
+def _of_products(uses: Sequence[str]) -> list[str]:
+    """`proj_matmul` for one config of the products q_proj, k_proj and v_proj, `fc1_and_fc2_matmul` for one of two without a shared word."""
+    words = [use.removesuffix(_PRODUCT) for use in uses]
+    if len(words) < 2 or not all(use.endswith(_PRODUCT) for use in uses):
+        return []
+    shared = common_prefix([word.split("_")[::-1] for word in words])
+    told = "_".join(reversed(shared)) or "_and_".join(words[: 2 * (len(words) == 2)])
+    return [f"{told}{_PRODUCT}"] if told else []
 
 
 _WIDTH = "dim_width"

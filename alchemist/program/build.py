@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import LoweringError
 from alchemist.frontends.base import ONE_CHIP, RECURRENT_CELLS, FrontendResult
 from alchemist.ir.location import Scope, place_of
-from alchemist.ir.scopes import Group, is_library, weight_path
+from alchemist.ir.scopes import Group, is_library
 from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import EXPERT_MASK, PRODUCTS, SHAPING, UNOPTIMIZED
 from alchemist.options import CompilerOptions
@@ -24,7 +24,7 @@ from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
-from alchemist.program.gradients import Flow, adds_residual, begins_backward, is_backward, stores_gradients
+from alchemist.program.gradients import Flow, adds_residual, begins_backward, is_backward, is_gradient, stores_gradients
 from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.heads import Splitting, helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
@@ -197,13 +197,9 @@ def _named_alike(merged: Merged, now: Mapping[str, str]) -> list[model.Function]
 
 
 def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:
-    """Class names first come first served from the root down; then the module's attribute, then numbers.
-
-    An attribute that another function of the class has too, as the same module of equal layers has, tells them not apart.
-    """
+    """Class names first come first served from the root down, then numbers (`tell_apart` finds words for them)."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}
-    attributes: dict[str, set[str]] = {}
     root.name = snake_case(model_name or class_label(root) or "forward")
     if root.name == "function":
         root.name = "forward"
@@ -221,12 +217,6 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         label = f"exact_{label}" if is_library(definition.class_name) and not label.endswith("_norm") and not backward else label
         label = f"add_{label}" if adds_residual(definition) else label
         candidates.append(label)
-        attribute = definition.path.rpartition(".")[2]  # an element of a list has none
-        own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
-        of_class = attributes.setdefault(label, set())
-        if attribute and own and not attribute.isdigit() and not definition.method and attribute not in of_class:
-            candidates.append(snake_case(attribute))
-        of_class.add(attribute)
         if backward:
             candidates = [f"{name}_backward" for name in candidates]
         definition.base_name = candidates[0]
@@ -378,7 +368,7 @@ def _head(definition: Definition, method: str, line: int) -> str:
     label = class_label(definition)
     if definition.in_parts:
         return f"{label}, in parts. "
-    if (helper := definition.helper) is not None:
+    if (helper := definition.helper) is not None and any(map(is_gradient, definition.returns)):
         return f"{definition.method}, line {helper.line}, and its gradient. " if method else f"{definition.method} and its gradient. "
     if definition.method:
         label = f"{label}.{definition.method}"

@@ -33,17 +33,17 @@ def _with_numbers(call: model.CallFunction, numbers: Mapping[str, int]) -> model
 def name_bundles(functions: Sequence[model.Function], taken: set[str]) -> tuple[tuple[model.Function, ...], tuple[model.Constant, ...]]:
     """The functions with constants instead of named tuples, and these, inner ones first. taken: names that they must not have."""
     places: dict[model.Bundle, tuple[model.CallFunction, str]] = {}
-    lists: dict[model.Bundle, set[str]] = {}
+    elements: dict[model.Bundle, dict[str, None]] = {}
     for function in functions:
         for bundle, call in bundles_in(function):
             place = places.setdefault(bundle, (call, function.scopes[0] if len(function.scopes) == 1 else ""))
             words = _counted(call, place[1])
-            lists.setdefault(bundle, set()).add(words[0].rstrip("0123456789") if words else "")
+            elements.setdefault(bundle, {})[words[0] if words else ""] = None
     names: dict[model.Bundle, str] = {}
     several = len({bundle.type_ for bundle in places}) > 1
     plain_first = sorted(places.items(), key=lambda place: (len(place[1][0].function), len(place[0].fields)))
     for bundle, (call, scope) in plain_first:  # the class's plain function has the plain names
-        choices = _candidates(bundle, call, scope, shared=len(lists[bundle]) > 1, several=several)
+        choices = _candidates(bundle, call, scope, [*elements[bundle]], several=several)
         names[bundle] = unique(choices, lambda name: name not in taken)
         taken.add(names[bundle])
 
@@ -70,14 +70,19 @@ def _counted(call: model.CallFunction, scope: str) -> list[str]:
     return [word for word in _words(call, scope) if re.search(r"_\d+$", word)]
 
 
-def _candidates(bundle: model.Bundle, call: model.CallFunction, scope: str, *, shared: bool, several: bool) -> list[str]:
+MAX_ELEMENTS = 2
+"""Elements of several lists that the name of their configs lists."""
+
+
+def _candidates(bundle: model.Bundle, call: model.CallFunction, scope: str, elements: Sequence[str], *, several: bool) -> list[str]:
     """Names for a call's configs, the best first.
 
-    scope: of the caller. shared: modules of several lists have these configs. several: the program has named tuples of several types.
+    scope: of the caller. elements: of lists, the modules that have these configs. several: the program has named tuples of several types.
     """
-    words, counted = _words(call, scope), [] if shared else _counted(call, scope)
-    if shared:
-        words = []
+    shared = len({word.rstrip("0123456789") for word in elements}) > 1
+    words, counted = ([], []) if shared else (_words(call, scope), _counted(call, scope))
+    if shared and all(elements) and len(elements) <= MAX_ELEMENTS:
+        counted = ["_and_".join(elements)]
     part = "_".join(snake_case(bundle.type_.removesuffix("Configs")).split("_")[1:])
     part = re.sub(r"(^|_)[a-z]+_?\d+(_?(and|to)_?\d+)*$", "", part)
     own = [f"{word}_{part}" if part and part not in word else word for word in counted[:1]]

@@ -55,6 +55,7 @@ _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 _ROLES = {"SDPA": "ATTENTION", "LayerNorm": "NORM", "Softmax": "SOFTMAX"}
 """What the program configs of a class are for, by how its name begins; all others are of products."""
 
+_FREES = "_FREES_INPUT"
 _CONVOLUTIONS = ("conv", "conv2d", "convolution")
 """Modules whose names say what they are: the module around them says what they are for."""
 
@@ -110,6 +111,7 @@ def name_constants(
                 entry.general |= (kind is Kind.PROGRAM_CONFIG or convolves) and shared != entry.longer
                 entry.longer = shared if (kind is Kind.PROGRAM_CONFIG and entry.general) or convolves else entry.longer
                 used[file][key] = used[file].get(key, 0) + 1
+    _leave_usual(entries.values())
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     bases = Counter(entry.base for entry in entries.values())
     narrow = any(entry.kind is Kind.COMPUTE_CONFIG and entry.base.endswith(_NARROW) for entry in entries.values())
@@ -155,6 +157,20 @@ def name_constants(
     rewritten = [tuple(replace(function, body=_rewrite(function, convert, partial)) for function in group) for group in (functions, prepare)]
     forward, bundles = name_bundles(rewritten[0], taken)
     return forward, rewritten[1], (*made[0], *bundles), made[1]
+
+
+def _leave_usual(entries: Iterable[_Entry]) -> None:
+    """Names of convolutions' configs say that the input is freed only where no other field tells two of them apart."""
+    alike: dict[tuple[str, frozenset[str]], set[bool]] = {}
+    configs = [entry for entry in entries if entry.kind is Kind.CONV2D_CONFIG]
+    for entry in configs:
+        names = _special_names(entry.base, entry.value)
+        others = frozenset(name.replace(_FREES, "") for name in names) - {entry.base}
+        alike.setdefault((entry.base, others), set()).add(any(_FREES in name for name in names))
+    told = {base for (base, _), ways in alike.items() if len(ways) > 1}
+    for entry in configs:
+        if entry.base not in told:
+            entry.longer = tuple(dict.fromkeys(name.replace(_FREES, "") for name in entry.longer))
 
 
 def _constant(name: str, entry: _Entry, comment: str) -> model.Constant:
@@ -414,12 +430,18 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
     path = role_words(call) if _module_path(call) else []
     name, where = function.name, function.name.removeprefix(snake_case(function.module)).strip("_")
     counted = where.isdigit() or (not function.module and name.rpartition("_")[2].isdigit())  # `lstm_cell_2`
-    names = [f"{constant_case(where)}_{base}"] if where[-1:].isdigit() and not counted else []  # the function of `stage_1`
+    placed = where[-1:].isdigit() or where.endswith("first")  # the function of `stage_1`
+    names = [f"{constant_case(where)}_{base}"] if placed and not counted else []
     if len(path) > 1:
-        names.append(f"{constant_case(path[-2])}_{base}")
+        names.append(_said_before(base, path[-2]))
     elif not names and not counted:
-        names.append(f"{constant_case(name)}_{base}")
+        names.append(_said_before(base, name))
     return (*names, *_with_activation(base, value), *_by_numbers(base, value))
+
+
+def _said_before(base: str, name: str) -> str:
+    """`ENCODER_O_MATMUL`; of `encoder_attention` and ATTENTION no word twice."""
+    return "_".join([*(word for word in constant_case(name).split("_") if word != base), base])
 
 
 def _on_cores(base: str, value: model.Value) -> tuple[str, ...]:
@@ -475,7 +497,7 @@ def _in_shards(base: str, given: Iterable[model.Value]) -> tuple[str, ...]:
 def _special_names(base: str, value: model.Value) -> tuple[str, ...]:
     """Names of a convolution's config that say what few convolutions have."""
     fields = dict(value.fields) if isinstance(value, model.Record) else {}
-    frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
+    frees = [_FREES[1:]] if fields.get("deallocate_activation") == model.Literal(True) else []
     special = list(_special_fields(fields))
     buffered = any(word.endswith("DOUBLE_BUFFERED") for word in special)
     inner = ["FULL_INNER_DIM"] if fields.get("full_inner_dim") == model.Literal(True) else []

@@ -46,10 +46,11 @@ def tell_apart(functions: Sequence[model.Function], paths: Mapping[str, Sequence
 
 
 def _behind(base: str, label: Sequence[str]) -> str:
-    """`swin_layer` and `layer_0` are `swin_layer_0`."""
+    """`swin_layer` and `layer_0` are `swin_layer_0`, `t5_attention` and `enc_dec_attention` are `t5_attention_enc_dec`."""
+    kind = base.rpartition("_")[2]
     for word in label:
         last = base.rpartition("_")[2]
-        base = f"{base}_{word.removeprefix(f'{last}_')}"
+        base = f"{base}_{word.removeprefix(f'{last}_').removesuffix(f'_{kind}').removesuffix(f'_{kind}s')}"
     return base
 
 
@@ -72,7 +73,9 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
                 numbered = all(len(path) == place + 1 for index in group for path in rows[index]) and all(map(_NUMBERED.search, words.values()))
                 if numbered and len(set(extras.values())) > 1:  # what a layer has says more than its number
                     break
-                _divide(group, words, place)
+                if _told_by_attribute(rows, words, place):
+                    continue
+                _divide(group, _first(rows, _with_own_elements(rows, words, place), place), place)
                 return
         if len(set(extras.values())) > 1:
             _divide(group, extras, deepest)
@@ -80,8 +83,7 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
         elements = {index: _own_elements(rows[index]) for index in group}
         general = [index for index in group if len({_number(path) for path in rows[index]}) > 1]
         elements |= {index: "" for index in general} if len(general) == 1 else {}
-        if len(group) == 2:  # beside one for all others, a number would look like a count
-            elements = {index: "first" if general and label.endswith("_0") else label for index, label in elements.items()}
+        elements = _first(rows, elements, deepest) if general else elements
         if len(set(elements.values())) > 1:
             _divide(group, elements, deepest)
 
@@ -95,17 +97,46 @@ def _labels(members: Sequence[model.Function], rows: Sequence[Sequence[Sequence[
             split(inner, place + 1)
 
     split(list(range(len(members))), 0)
-    return _shortened(found, parts)
+    return _shortened(found, parts, rows)
 
 
-def _shortened(found: Sequence[Sequence[_Token]], parts: Sequence[set[str]]) -> list[tuple[str, ...]]:
-    """The labels, where one word that no other label has, nor a module of another function, stands for all of them."""
+def _told_by_attribute(rows: Sequence[Sequence[Sequence[str]]], words: Mapping[int, str], place: int) -> bool:
+    """Whether the words are numbers in a list, and attributes further inside tell the same functions apart: `enc_dec_attention` says more than `layer_1`."""
+    if not all(map(_NUMBERED.search, words.values())):
+        return False
+    inner = {index: {path[-1] for path in rows[index] if len(path) > place + 1} for index in words}
+    names = [next(iter(found)) for found in inner.values() if len(found) == 1]
+    return len(set(names)) == len(words) and not any(map(_NUMBERED.search, names))
+
+
+def _first(rows: Sequence[Sequence[Sequence[str]]], words: Mapping[int, str], place: int) -> dict[int, str]:
+    """The words of two functions, of which one is for all other elements of a list: beside that, the number 0 would look like a count."""
+    inner = any(_NUMBERED.search(word) for index in words for path in rows[index] for word in path[place + 1 :])
+    pair = len(words) == 2 and "" in words.values() and not inner
+    return {index: "first" if pair and re.fullmatch(r"[a-z_]+_0", word) else word for index, word in words.items()}
+
+
+def _with_own_elements(rows: Sequence[Sequence[Sequence[str]]], words: Mapping[int, str], place: int) -> dict[int, str]:
+    """The words; of one element of a list of which another function stands for a part, with the elements inside: `stage_1_layer_2`; "first" for the first."""
+    found = dict(words)
+    for index, word in words.items():
+        path = rows[index][0] if len(rows[index]) == 1 else ()
+        others = [path for other in words if words[other] != word for path in rows[other] if word and path[place : place + 1] == [word]]
+        if path and others:
+            elements = [word, *(inner for inner in path[place + 1 :] if _NUMBERED.search(inner))][:_MOST_WORDS]
+            found[index] = "first" if all(element.endswith("_0") for element in elements) else "_".join(elements)
+    return found
+
+
+def _shortened(found: Sequence[Sequence[_Token]], parts: Sequence[set[str]], rows: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
+    """The labels, where one word that no other function has in its label, modules or paths stands for all of them."""
     out: list[tuple[str, ...]] = []
     for index, label in enumerate(found):
         words = tuple(word for _, word in label)
         others = {word for place, other in enumerate(found) if place != index for _, word in other}
         others.update(snake_case(word) for place, other in enumerate(parts) if place != index for word in other)
-        alone = [word for word in words if word not in others]
+        others.update(word for place, paths in enumerate(rows) if place != index for path in paths for word in path)
+        alone = [word for word in words if word not in others and word.partition("_")[0] not in others]
         short = alone and len(words) > 1 and all(place != _KEPT for place, _ in label)
         out.append((alone[-1],) if short else words[-_MOST_WORDS:])
     return out
@@ -118,13 +149,13 @@ def path_words(path: str) -> list[str]:
         if not (part.isascii() and part.isdigit()):
             tokens.append(snake_case(part))
         elif tokens and not tokens[-1][-1:].isdigit():
-            tokens[-1] = f"{_singular(tokens[-1])}_{part}"
+            tokens[-1] = f"{singular(tokens[-1])}_{part}"
         else:
             tokens.append(f"item_{part}")
     return tokens
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 

@@ -80,10 +80,10 @@ class Definition:
 
     @property
     def helper(self) -> Frame | None:
-        """Where the plain function of the source is that this one stands for: a loss, with its gradient."""
+        """The first line of the plain function of the source that this one stands for: of a loss, with its gradient, or of a step before the layers."""
         frames = {info.helper for item in self.items if isinstance(item, Node) and not is_move(item) for info in item.sources} if self.method else set()
         names = {frame.function if frame is not None else "" for frame in frames}
-        return next(iter(frames)) if names == {self.method} else None
+        return min((frame for frame in frames if frame is not None), key=lambda frame: frame.line) if names == {self.method} else None
 
     @property
     def in_parts(self) -> str:

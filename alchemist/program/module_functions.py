@@ -18,7 +18,7 @@ from alchemist.program.casts import casting_inside
 from alchemist.program.lengths import lines_of
 from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
 from alchemist.program.recipes import module_of
-from alchemist.program.walk import mapped, read_by, reads_device, without_unread_device
+from alchemist.program.walk import mapped, read_by, reads_device, with_values, without_unread_device
 from alchemist.program.weights import PART, is_part
 
 MIN_CALLS = 3
@@ -58,7 +58,7 @@ _TENSORS = {"input_tensor": _X, "input_tensor_a": _X, "residual_input_tensor": _
 class _Candidate:
     """A call as a function of its own: `tensors` are what the program gives it, `module` the scope of its weights.
 
-    kind: equal for calls that may be one function. said: constants that every call says, even where all are equal.
+    kind: equal for calls that may be one function. said: constants that a reader must see at the call, or in the function's name where all are equal.
     """
 
     function: model.Function
@@ -75,12 +75,26 @@ class _Cluster:
     aligned: Aligned
 
     def constants(self, index: int) -> list[model.NumberArgument]:
-        return [model.NumberArgument(word, values[index]) for word, values in self.aligned.added.items()]
+        return [*self._said(self.members[index]), *(model.NumberArgument(word, values[index]) for word, values in self.aligned.added.items())]
+
+    def _said(self, member: _Candidate) -> list[model.NumberArgument]:
+        return [one for one in member.said if one not in self.fixed]
+
+    @property
+    def fixed(self) -> list[model.NumberArgument]:
+        """What all calls say alike: the function's name says it once."""
+        return [one for one in self.members[0].said if one.name in _SAID and all(one in member.said for member in self.members)]
+
+    def function(self, name: str, doc: str) -> model.Function:
+        fixed = {one.name: one.value for one in self.fixed}
+        made = self.aligned.function
+        body = mapped(made.body, lambda one: with_values(one, lambda old: fixed.get(old.name, old) if isinstance(old, model.ParameterRef) else old))
+        return replace(made, name=name, doc=doc, body=body, parameters=tuple(one for one in made.parameters if one.name not in fixed))
 
     def gain(self) -> int:
         usual = {word: max(values, key=values.count) for word, values in self.aligned.added.items()}  # the default, which calls leave out
         rows = [self.constants(index) for index in range(len(self.members))]
-        named = [[one for one in row if constant_kind(one.value) == "number" or one.value != usual[one.name]] for row in rows]
+        named = [[one for one in row if constant_kind(one.value) == "number" or one.value != usual.get(one.name)] for row in rows]
         after = sum(lines_of([_called(member, member.function.name, said)]) for member, said in zip(self.members, named, strict=True))
         return sum(lines_of([member.call]) for member in self.members) - after - lines_of(self.aligned.function.body) - 4
 
@@ -101,30 +115,34 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str], cla
         if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
             continue
         first = cluster.members[0]
-        telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
-        plain = first.function.name
+        plain = "_".join([first.function.name, *map(_word, cluster.fixed)])
+        telling = [f"{plain}_with_{one.name}" for one in first.said if one not in cluster.fixed]
         telling += [f"{word}_{plain}" for word in _inner_modules(first.function) if not plain.startswith(word)]
-        in_memory = _in_memory(first)
-        telling += [*(word for word in in_memory if "sharded" in word), *_with_kernel(first)]
+        in_memory = _in_memory(plain, first)
+        telling += [*(word for word in in_memory if "sharded" in word), *_with_kernel(plain, first)]
         variables = [f"apply_{plain}"] if plain in taken and plain not in called else []  # a variable has the name, no other function
         name = unique([plain, *telling, *variables, *in_memory], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
         called.add(name)
         of_class = classes.get(first.call.spec.target)
         doc = f"{of_class}: {first.function.doc}" if of_class else first.function.doc
-        made.append(replace(cluster.aligned.function, name=name, doc=doc))
+        made.append(cluster.function(name, doc))
         for index, member in enumerate(cluster.members):
-            calls[repr(member.function.body)] = (name, cluster.constants(index))
+            calls[_identity(member)] = (name, cluster.constants(index))
     if not made:
         return list(functions)
 
     def change(statement: model.Statement) -> model.Statement:
         candidate = _candidate(statement)
-        call = calls.get(repr(candidate.function.body)) if candidate is not None else None
+        call = calls.get(_identity(candidate)) if candidate is not None else None
         return _called(candidate, *call) if candidate is not None and call is not None else statement
 
     made, calling = casting_inside(made, [replace(function, body=without_unread_device(mapped(function.body, change))) for function in functions])
     return [*made, *calling]
+
+
+def _identity(candidate: _Candidate) -> Hashable:
+    return repr(candidate.function.body), candidate.said
 
 
 def _inner_modules(function: model.Function) -> list[str]:
@@ -133,24 +151,28 @@ def _inner_modules(function: model.Function) -> list[str]:
     return [word for word in str(keys[0]).split(".")[:-1] if word.isidentifier()] if keys else []
 
 
-def _in_memory(candidate: _Candidate) -> list[str]:
+def _word(said: model.NumberArgument) -> str:
+    """`to_bfloat16`, `relu`: what the name of a function says of such a constant."""
+    return f"to_{said.value.name}" if isinstance(said.value, model.DType) else str(said.value.value) if isinstance(said.value, model.Literal) else ""
+
+
+def _in_memory(name: str, candidate: _Candidate) -> list[str]:
     """`width_sharded_rms_norm`, `linear_in_dram`."""
-    name = candidate.function.name
     memories = [value for arg, value in candidate.call.arguments if arg.name == "memory_config" and isinstance(value, model.MemoryConfig)]
     return [f"{name}_in_{one.buffer}" if one.memory == "interleaved" else f"{one.memory}_{name}" for one in memories]
 
 
-def _with_kernel(candidate: _Candidate) -> list[str]:
+def _with_kernel(name: str, candidate: _Candidate) -> list[str]:
     """`conv2d_5x5`."""
     sizes = [value for arg, value in candidate.call.arguments if arg.name == "kernel_size" and isinstance(value, model.Items)]
     sides = [str(side.value) for size in sizes for side in size.items if isinstance(side, model.Literal)]
-    return [f"{candidate.function.name}_{'x'.join(sides)}"] if sides else []
+    return [f"{name}_{'x'.join(sides)}"] if sides else []
 
 
 def _called(candidate: _Candidate, name: str, constants: Sequence[model.NumberArgument]) -> model.CallFunction:
     call = candidate.call
     scopes = (model.ScopeArgument("weights", candidate.module),) if any(one.kind == "weights" for one in candidate.function.parameters) else ()
-    arguments = (*candidate.tensors, *scopes, *candidate.said, *constants)
+    arguments = (*candidate.tensors, *scopes, *constants)
     return model.CallFunction(name, arguments, call.results, call.note, call.returned)
 
 

@@ -12,9 +12,10 @@ from alchemist.ir.scopes import chain_of_source, is_library, is_norm, weight_pat
 from alchemist.ops.matmul import ACTIVATIONS
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
+from alchemist.program.function_names import singular
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import adds_residual, forms_before, gradient_name, is_gradient, of_backward, stored_as
-from alchemist.program.graph import Node, Value
+from alchemist.program.graph import SAVED, Node, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier, nth, result_name, snake_case
@@ -237,8 +238,10 @@ class Naming(ParameterNames):
         for value in pending:
             pending += [user.results[0] for user in value.users if user.spec.name in _ARITHMETIC and len(pending) < _LONGEST_DERIVATIVE]
         read = (one for value in pending for user in value.users for one in user.inputs() if id(one) in self._context.flow.gradients)
-        names = (self._names.get(id(value), "").removeprefix("d_") for value in read)
-        return [f"{next(filter(None, names), 'loss')}_derivative", "inner_derivative"]
+        names = [self._names.get(id(value), "").removeprefix("d_") for value in read]
+        saved = [self._saved_name(value.key) for value in node.inputs() if value.collection == SAVED]
+        names += ["tanh"] * ("tanh" in saved) + ["loss"] * (self._definition.helper is not None)  # scaled * (1 - tanh^2)
+        return [*(f"{name}_derivative" for name in filter(None, names)), "inner_derivative"]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
         """What a function's source calls a result; of a recurrent layer, or of its only one's step, with the layer's number: hidden_layer1."""
@@ -321,7 +324,10 @@ class Naming(ParameterNames):
         if not isinstance(item, CallItem) or not any(names):
             return [*names]
         common = {*self._definition.base_name.split("_"), "layer", "block", "module", "model"}
-        words = [word for word in item.function.base_name.split("_") if word not in common]
+        calls = (call for one in self._definition.items for call in calls_of(one))
+        siblings = any(call.function.class_name == item.function.class_name and call.path != item.path for call in calls)
+        told = _element_word(self._definition.relative(item.path)) if siblings else item.function.base_name  # `self_attn` beside `encoder_attn`
+        words = [word for word in told.split("_") if siblings or word not in common]
         return [names[0], *([f"{'_'.join(words)}_{names[0]}"] if words else [])]
 
     def telling_names(self, returned: Sequence[model.Value]) -> list[str]:
@@ -460,7 +466,7 @@ class Naming(ParameterNames):
     def _attribute_names(self, item: Node | CallItem) -> tuple[list[str], list[str]]:
         """(names by the module that computes the value, last resorts)."""
         if isinstance(item, CallItem):
-            attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
+            attribute = "" if item.function.method else _element_word(self._definition.relative(item.path))
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
             places = [place] if (place := self._place_in_list(item)) else []  # of several elements of a list: `down_output`, `down_1`
             first = [] if any(map(is_gradient, writes(item))) else [_output_of(attribute)]
@@ -480,7 +486,7 @@ class Naming(ParameterNames):
         if column_matrix(item):
             return [name for name in module if name], [*others, noun_of(item)]
         weights = [value for value in item.inputs() if value.collection == "weights" and self._definition.covers(value)]
-        weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
+        weight = next((_element_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
         enters = item.spec.name in SHAPING and any(user.spec.name in PRODUCTS and user.sources == item.sources for user in users_of(item.results[0]))
         own = self._last_own_word(leaf.path) if leaf is not None and not self._of_library() and not enters else ""  # `proj` is what comes out of it
@@ -498,11 +504,11 @@ class Naming(ParameterNames):
     def _last_own_word(self, path: str) -> str:
         """The last word of a module's path: `down.0` around an element of the function's own list says what one caller calls it."""
         path = weight_path(path)
-        return _last_word(self._definition.relative(path) if path.startswith(f"{self._definition.path}.") else path)
+        return _element_word(self._definition.relative(path) if path.startswith(f"{self._definition.path}.") else path)
 
     def _place_in_list(self, call: CallItem) -> str:
         """`down_1` for what the second of the modules `down` makes; "" for modules that are in no list."""
-        attribute = "" if call.function.method else _last_word(self._definition.relative(call.path))
+        attribute = "" if call.function.method else _element_word(self._definition.relative(call.path))
         number = call.path.rpartition(".")[2]
         return f"{attribute}_{number}" if attribute and number.isdigit() else ""
 
@@ -570,11 +576,20 @@ class Naming(ParameterNames):
         self._note_roles(items, last)
         wanted = self._unpacked_names(items, finals, last) | {value: [self._roles[value]] for value in self._narrowed}
         for index, item in enumerate(items):
-            if isinstance(item, LoopItem) and item.variable != LAYER:  # what goes through layers keeps the name of what comes first
+            if isinstance(item, LoopItem):
                 for carried in item.carried:
                     if last.get(id(carried.initial), -1) <= index:
-                        wanted[id(carried.initial)] = self._carried_candidates(item, carried.first)[:1]
+                        layers = item.variable == LAYER
+                        named = self._of_layers(carried.initial, items[:index], finals) if layers else self._carried_candidates(item, carried.first)
+                        wanted[id(carried.initial)] = named[:1]
         return wanted
+
+    def _of_layers(self, value: Value, items: Sequence[Item], finals: Finals) -> list[str]:
+        """What goes through recurrent layers keeps the name that the source assigns it before, else it is x, as the layers call their input."""
+        maker = next((index for index, item in enumerate(items) if value in writes(item)), None)
+        own = [] if maker is None else self._own_statements(items[maker])
+        assigned = maker is None or any(len(one.targets) == 1 and finals.end(one, maker) == maker for one in own)
+        return [] if assigned else ["x"]
 
     def _unpacked_names(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
         """`query, key, value = f(x).unbind(0)`: as many values live on behind the statement as it has targets, in their order.
@@ -665,6 +680,12 @@ def _last_word(path: str) -> str:
         if part and not part.isdigit() and part != "self":
             return snake_case(part.rpartition("_")[0]) if _GIVEN.fullmatch(part) else part
     return ""
+
+
+def _element_word(path: str) -> str:
+    """The same; `norm` of an element of the list `norms`."""
+    word = _last_word(path)
+    return singular(word) if path.rpartition(".")[2].isdigit() else word
 
 
 def _output_of(module: str) -> str:

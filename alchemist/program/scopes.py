@@ -9,8 +9,8 @@ from itertools import takewhile
 
 from alchemist.ir.location import Scope, SourceInfo
 from alchemist.ir.op_class import named
-from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, common_prefix, group, is_library, is_norm
-from alchemist.ops.spec import SHAPING
+from alchemist.ir.scopes import Chain, Group, assign_chains, chain_of_source, common_path, common_prefix, group, is_library, is_norm
+from alchemist.ops.spec import PRODUCTS, SHAPING
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
@@ -32,6 +32,7 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         lambda node: (user for value in node.results for user in value.users),
         lambda node: any(value.returned for value in node.results),
     )
+    chains |= {node: chain for node in graph.nodes if node.spec.name in PRODUCTS and (chain := _around_weight(node))}
     alike: dict[SourceInfo, list[Node]] = {}
     for node in graph.nodes:
         if len(node.sources) == 1 and node.sources[0].scopes:
@@ -49,6 +50,16 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
     if not any(node.is_gradient for node in graph.nodes):
         _shape_before_call(graph, chains)
     return chains
+
+
+def _around_weight(product: Node) -> Chain:
+    """The modules around a product's weight, where a caller's activation is fused into it: `self.head(x).sigmoid()` is in the head. () for others."""
+    own = [chain_of_source(info) for info in product.sources]
+    inner = max(own, key=len, default=())
+    callers = [chain for chain in own if chain != inner]
+    weights = [value.key for value in product.inputs() if value.key]
+    within = inner and inner[-1].path and weights and all(key.startswith(f"{inner[-1].path}.") for key in weights)
+    return inner if callers and within and all(inner[: len(chain)] == chain for chain in callers) else ()
 
 
 def _shape_before_call(graph: Graph, chains: dict[Node, Chain]) -> None:

@@ -85,7 +85,7 @@ class _InTurn(nn.Module):
 @pytest.mark.parametrize(
     ("layers", "shape", "name", "parameters", "said"),
     [
-        (_linear(nn.ReLU), (1, 32, 64), "linear", ["x", "weights", "activation"], {"activation"}),
+        (_linear(nn.ReLU), (1, 32, 64), "linear_relu", ["x", "weights"], set()),
         (_linear(nn.Identity), (1, 32, 64), "", [], set()),  # its call is short
         (
             _convolutions(nn.ReLU), (1, 16, 32, 32), "conv2d_relu",

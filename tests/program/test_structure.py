@@ -336,7 +336,7 @@ def test_variants_of_a_module_are_not_named_by_an_attribute_they_share(tmp_path:
     """`self.self` of the second layer is no better a name than of the first; the layers themselves are told apart by theirs."""
     codegen_py(_Model().eval(), torch.zeros(2, 32), export_path=tmp_path / "model")
     functions = re.findall(r"^def (\w+)", (tmp_path / "model" / "main.py").read_text(), re.MULTILINE)
-    assert functions == ["scaled_first", "layer", "scaled_second", "second", "model", "main"]
+    assert functions == ["scaled_first", "layer_first", "scaled_second", "layer_second", "model", "main"]
 
 
 class Layers(nn.Module):
