@@ -201,7 +201,7 @@ class Lowering(Emitter):
             traced, tensors = traced_in_parts(function, args, kwargs, self)
         except Unsupported as error:
             if wide:
-                raise wide_integers.refused(target, self.location(), str(error)) from error
+                raise wide_integers.refused(target, self.location(), f"an op without a form on two 32-bit words: {error}") from error
             return self._fail(node, target, str(error) if function is not None else "no lowering for complex numbers")
         self._in_words += wide
         try:

@@ -136,6 +136,8 @@ def _line() -> str:
 
 _GROWING = frozenset("mul multiply square pow prod cumprod sum cumsum bitwise_left_shift __lshift__ matmul mm bmm dot mv".split())
 """Ops whose result may need many more bits than their operands."""
+_GROWING_BY_A_BIT = frozenset(("add", "sub", "rsub", "neg", "abs"))
+"""Judged where all before them are integers, which are quickly computed."""
 UNWRITTEN = ("empty", "empty_like", "new_empty", "empty_permuted", "empty_strided")
 """Ops that leave memory as it is, which holds no value of the model's."""
 _SHORT_SUM = 1 << 15
@@ -153,7 +155,11 @@ def wide_nodes(graph_module: fx.GraphModule, values: Sequence[Any]) -> frozenset
     if unknown or any(isinstance(node.target, torch._ops.HigherOrderOperator) for node in nodes):
         return frozenset()
     large = {node for node, value in given.items() if isinstance(value, torch.Tensor) and beyond(value) is not None}
-    suspects = [node for node in nodes if node.op == "call_function" and _may_grow(node, large)]
+    of_floats: set[fx.Node] = set()
+    for node in nodes:
+        if _has_floats(node) or not of_floats.isdisjoint(node.all_input_nodes):
+            of_floats.add(node)
+    suspects = [node for node in nodes if node.op == "call_function" and _may_grow(node, large, node not in of_floats)]
     found = _beyond_in(graph_module, values, _ancestors(suspects)) if suspects else set()
     if not found & set(suspects):
         return frozenset()
@@ -167,7 +173,12 @@ def wide_nodes(graph_module: fx.GraphModule, values: Sequence[Any]) -> frozenset
     return frozenset(needed)
 
 
-def _may_grow(node: fx.Node, large: set[fx.Node]) -> bool:
+def _has_floats(node: fx.Node) -> bool:
+    return any(isinstance(val, torch.Tensor) and val.is_floating_point() for val in pytree.tree_leaves(node.meta.get("val")))
+
+
+def _may_grow(node: fx.Node, large: set[fx.Node], cheap: bool) -> bool:
+    """cheap: no float has to be computed to know."""
     val = node.meta.get("val")
     if not isinstance(val, torch.Tensor) or val.dtype != torch.int64:
         return False
@@ -178,7 +189,7 @@ def _may_grow(node: fx.Node, large: set[fx.Node]) -> bool:
         return any(t.numel() > _SHORT_SUM for t in tensors)
     numbers = [leaf for leaf in pytree.tree_leaves((node.args, dict(node.kwargs))) if isinstance(leaf, int)]
     extra = name not in ("slice", "expand", "view") and any(not -_HIGHEST - 1 <= number <= _HIGHEST for number in numbers)
-    return name in _GROWING or extra or any(inner in large for inner in node.all_input_nodes)
+    return name in _GROWING or extra or (cheap and name in _GROWING_BY_A_BIT) or any(inner in large for inner in node.all_input_nodes)
 
 
 def _name(node: fx.Node) -> str:
@@ -192,7 +203,7 @@ def _keeps_low_words(user: fx.Node, large: set[fx.Node]) -> bool:
         return False
     if user.target is operator.getitem:
         return all(_keeps_low_words(inner, large) for inner in user.users)
-    if any(isinstance(val, torch.Tensor) and val.is_floating_point() for val in pytree.tree_leaves(user.meta.get("val"))):
+    if _has_floats(user):
         return False
     return _wraps(_name(user), user.args, user.kwargs) and not any(inner in large for inner in user.all_input_nodes)
 
