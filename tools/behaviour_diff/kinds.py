@@ -17,7 +17,7 @@ class Kind:
 _TOOL = "tools/behaviour_diff/"
 _ASKED = (f"{_TOOL}ask.py", f"{_TOOL}questions/*.py")
 _LEVELS = ("tests/passes/*.py", "tests/optimizer/*.py")
-_CALLS = (*_ASKED, f"{_TOOL}questions/changed_calls/*.py", "tests/sim/conformance_programs.py", "tests/sim/strategy_cases.py", "tests/data/referee/calls.txt")
+_CALLS = (*_ASKED, "tests/sim/conformance_programs.py", "tests/sim/strategy_cases.py", "tests/data/referee/calls.txt")
 _WORDS = ("tests/cli/*.py", "tests/mlir/*.py", "tests/mlir/data/*", "tests/reports/*.py")
 KINDS = {
     "exports": Kind("whole models: text of the program, calls and device time on HEAD's simulator", (f"{_TOOL}exports.py", "models/*.py"), True),
@@ -25,7 +25,7 @@ KINDS = {
     "modules": Kind("what passes, lowering and levels 1 and 2 make of small modules", (*_LEVELS, *_ASKED)),
     "words": Kind("what commands, refusals, verifiers and reports say", (*_WORDS, *_ASKED)),
     "values": Kind("what small values and golden functions of the Python API answer", _ASKED),
-    "answers": Kind("answers to calls of the conformance suite", (*_ASKED, "tools/conformance/*.py")),
+    "answers": Kind("answers to calls of the conformance suite, and sums of their values", (*_ASKED, "tools/conformance/*.py")),
     "calls_n150": Kind("simulated calls: refusals, results, device programs with cycles, values", _CALLS),
     "calls_p150": Kind("the same on a p150", _CALLS),
     "prices": Kind("the clock's price of every row of the calibration tables", (*_ASKED, "tests/data/hardware/*")),

@@ -1,4 +1,5 @@
-"""What each op answers to calls that the conformance suite puts to the real package: refusals, results, memory, device programs with their cycles.
+"""What each op answers to calls that the conformance suite puts to the real package: refusals, results, memory, device programs with their cycles, and
+sums of the values of small calls.
 
 Whether an answer is the real one's, tools/conformance asks.
 """
@@ -6,6 +7,7 @@ Whether an answer is the real one's, tools/conformance asks.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +19,8 @@ from typing import Any
 
 SUITE = Path(__file__).resolve().parents[3] / "tools" / "conformance"
 CARDS = ("n150", "p150")
-STEP = 8  # one of how many calls of the suite a card gets, by their names: a new op moves no other's calls
+STEP = 4  # one of how many calls of the suite a card gets, by their names: a new op moves no other's calls
+COMPUTED = 9_000  # values of a call's tensors up to which the call is computed
 _OF_THE_RUN = ("index", "call_id", "start_ns")
 
 
@@ -34,14 +37,48 @@ def calls(card: str) -> list[dict[str, Any]]:
 
 def answers(card: str) -> Iterator[tuple[str, str]]:
     """(card and call, answer) of a process of the card's."""
+    asked = calls(card)
+    for line in _run(card, asked, "--estimate"):
+        answer = json.loads(line)
+        yield f"{card} {answer.pop('id')}", json.dumps(answer, sort_keys=True)
+    small = [call for call in asked if sum(math.prod(shape) for shape, *_ in call["inputs"]) <= COMPUTED and "rand" not in call["call"]]
+    for line in _run(card, small) if card == CARDS[0] else ():
+        name, said = json.loads(line)
+        yield f"values {name}", said
+
+
+def _run(card: str, asked: list[dict[str, Any]], *options: str) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         work, report = Path(scratch) / "calls.json", Path(scratch) / "answers.jsonl"
-        work.write_text(json.dumps(calls(card)))
-        command = [sys.executable, "-m", "ttnn_shim", "run", "--estimate", "--arch", card, str(Path(__file__)), str(work), str(report)]
-        subprocess.run(command, cwd=scratch, check=True, stdout=subprocess.DEVNULL)
-        for line in report.read_text().splitlines():
-            answer = json.loads(line)
-            yield f"{card} {answer.pop('id')}", json.dumps(answer, sort_keys=True)
+        work.write_text(json.dumps(asked))
+        command = [sys.executable, "-m", "ttnn_shim", "run", *options, "--arch", card, str(Path(__file__)), str(work), str(report), *options]
+        subprocess.run(command, cwd=scratch, check=True, stdout=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(SUITE.parents[1])})
+        return report.read_text().splitlines()
+
+
+def compute() -> None:
+    """In a process of the simulator: the sums of the values of the calls of a file."""
+    import ttnn
+
+    from tools.behaviour_diff.questions.calls import ramp, sums
+
+    device = ttnn.open_device(device_id=0, l1_small_size=32768)
+
+    def tensor(number: int, row: Any) -> Any:
+        shape, dtype, layout, where = row
+        settings = {"dtype": getattr(ttnn, dtype), "layout": ttnn.TILE_LAYOUT if layout == "tile" else ttnn.ROW_MAJOR_LAYOUT}
+        elsewhere = {} if where == "host" else {"device": device, "memory_config": eval(where, {"ttnn": ttnn})}
+        return ttnn.from_torch(ramp(shape, settings["dtype"], number), **settings, **elsewhere)
+
+    with open(sys.argv[2], "w") as report:
+        for call in json.loads(Path(sys.argv[1]).read_text()):
+            try:
+                inputs = [tensor(number, row) for number, row in enumerate(call["inputs"], 1)]
+                said = sums(eval(call["call"], {"ttnn": ttnn, "device": device, "a": inputs}))
+            except Exception as error:  # noqa: BLE001  what is refused, the other process tells
+                said = f"refused {type(error).__name__}"
+            report.write(json.dumps([call["id"], said]) + "\n")
+    os._exit(0)
 
 
 def ask() -> None:
@@ -71,4 +108,4 @@ def ask() -> None:
 
 
 if __name__ == "__main__":
-    ask()
+    ask() if "--estimate" in sys.argv else compute()

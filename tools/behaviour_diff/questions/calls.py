@@ -1,13 +1,13 @@
 """What the simulator makes of calls: refusals, device programs with their cycles, what results are and where they lie, and sums of small ones.
 
-Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. Those of changed_calls run as they are.
-What is right, the answers of the real library beside the referee's calls say.
+Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. What is right, the answers of the real
+library beside these calls say. How configs, shards and arguments go together, `answers` asks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 # What the names of the calls stand for, of each way to run them.
@@ -20,28 +20,17 @@ WAYS: dict[str, dict[str, str]] = {
     "tensix": {},  # rounded as the chip's units round: values alone
 }
 CARDS = {"n150": ("as written", "L1", "float32", "bfloat8_b", "rows"), "p150": ("as written", "L1")}
-# Ways to compute values, each for calls whose tensors have together at most so many; of further calls fewer.
+# Ways to compute values, each for calls whose tensors have together at most so many.
 COMPUTED = {"as written": 140_000, "float32": 65536, "bfloat8_b": 65536, "rows": 65536, "tensix": 16384}
-FURTHER_COMPUTED = 9_000
 
 
 def _scope(way: str) -> dict[str, Any]:
     from tests.sim.conformance_programs import PRELUDE
-    from tools.behaviour_diff.questions.changed_calls import NAMES
 
     changed = "".join(f"{name} = {value}\n" for name, value in WAYS[way].items())
     scope: dict[str, Any] = {}
-    exec(PRELUDE.replace("def T(", f"{changed}def T(", 1) + NAMES, scope)
+    exec(PRELUDE.replace("def T(", f"{changed}def T(", 1), scope)
     return scope
-
-
-def _calls(way: str, further: bool = True) -> list[str]:
-    """further: also calls that differ in more, which tell of an op's checks above all."""
-    from tests.sim.conformance_programs import calls
-    from tools.behaviour_diff.questions.changed_calls import changed_calls, further_calls
-
-    own = [*changed_calls(), *(further_calls() if further else ())] if way == "as written" else []
-    return [*calls(), *own]
 
 
 def _programs(device: Any) -> str:
@@ -57,12 +46,12 @@ def _specs(results: Any) -> str:
     return f"{results.shape} {results.padded_shape} {results.dtype} {results.layout} {results.memory_config()}"
 
 
-def _sums(results: Any) -> str:
+def sums(results: Any) -> str:
     """Of each result: shape, how many values are finite, their sum with weights of 1 to 7, and that of their magnitudes."""
     import numpy as np
 
     if isinstance(results, list | tuple):
-        return "; ".join(map(_sums, results))
+        return "; ".join(map(sums, results))
     if not hasattr(results, "to_numpy"):
         return str(results)
     values = results.to_numpy().astype(np.float64).ravel()
@@ -71,11 +60,20 @@ def _sums(results: Any) -> str:
     return f"{list(results.shape)} {weighted.size} {weighted.sum():.6g} {np.abs(weighted).sum():.6g}"
 
 
+def ramp(shape: Sequence[int], dtype: Any, number: int) -> Any:
+    """The values of a call's tensor of this number: multiples of 1/8 up to 6.25; whole numbers from 0 to 4 where they may be places."""
+    import numpy as np
+    import ttnn
+
+    at = np.arange(math.prod(shape)) * 37 + 11 * number
+    whole = dtype in (ttnn.uint32, ttnn.int32, ttnn.uint16)
+    return (at % 5 if whole else (at % 101 - 50) / 8).astype(np.int32 if whole else np.float32).reshape(shape)
+
+
 def answers(card: str) -> Iterator[tuple[str, str]]:
     """(call with the way it runs, answer) in this process, of one card."""
-    import numpy as np
-
     import ttnn_shim
+    from tests.sim.conformance_programs import calls
     from ttnn_shim import session, settings
 
     session.settings.card, session.settings.estimate = card, True
@@ -98,7 +96,7 @@ def answers(card: str) -> Iterator[tuple[str, str]]:
             return made
 
         scope |= {name: counted(name) for name in plain}
-        for call in _calls(way, further=card == "n150"):
+        for call in calls():
             volume = 0
             device.clock_reset()
             device.events_enable(True)
@@ -115,29 +113,24 @@ def answers(card: str) -> Iterator[tuple[str, str]]:
         scope = _scope(way)
         number = 0
 
-        def ramp(shape: list[int], dtype: Any) -> Any:
-            """Multiples of 1/8 up to 6.25; whole numbers from 0 to 4 where they may be places."""
+        def numbered(shape: list[int], dtype: Any) -> Any:
             nonlocal number
             number += 1
-            at = np.arange(math.prod(shape)) * 37 + 11 * number
-            whole = dtype in (ttnn.uint32, ttnn.int32, ttnn.uint16)
-            values = at % 5 if whole else (at % 101 - 50) / 8
-            return values.astype(np.int32 if whole else np.float32).reshape(shape)
+            return ramp(shape, dtype, number)
 
         def tensor(shape: list[int], dtype: Any = scope["BF16"], layout: Any = scope["TILE"], mem: Any = scope["DRAM"]) -> Any:
-            return ttnn.from_torch(ramp(shape, dtype), dtype=dtype, layout=layout, device=scope["d"], memory_config=mem)
+            return ttnn.from_torch(numbered(shape, dtype), dtype=dtype, layout=layout, device=scope["d"], memory_config=mem)
 
         def weights(shape: list[int], dtype: Any = scope["BF16"]) -> Any:
-            return ttnn.from_torch(ramp(shape, dtype), dtype=dtype, layout=ttnn.ROW_MAJOR_LAYOUT)
+            return ttnn.from_torch(numbered(shape, dtype), dtype=dtype, layout=ttnn.ROW_MAJOR_LAYOUT)
 
         scope |= {"T": tensor, "W": weights}
         timed_way = "as written" if way == "tensix" else way
-        first = set(_calls(timed_way, further=False))
-        for call in _calls(timed_way, further=way == "as written"):
-            if 0 < volumes.get((timed_way, call), 0) <= (most if call in first else FURTHER_COMPUTED) and "rand" not in call:
+        for call in calls():
+            if 0 < volumes.get((timed_way, call), 0) <= most and "rand" not in call:
                 number = 0
                 try:
-                    answer = _sums(eval(call, scope))
+                    answer = sums(eval(call, scope))
                 except (RuntimeError, TypeError, ValueError) as error:
                     answer = f"refused {type(error).__name__}: {error}"
                 yield f"{call}  [values {way}]", answer
