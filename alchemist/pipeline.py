@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.errors import FrontendError, InputError, OptionError, quoted
 from alchemist.frontends.base import FrontendResult
+from alchemist.frontends.wide_values import refuse_wide
 from alchemist.ir.access import ForwardArgument, forward_arguments
 from alchemist.mesh.memory import check_one_chip
 from alchemist.options import ONE_CHIP, CompilerOptions, Language, choice
@@ -162,10 +163,13 @@ def capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], framework
         from alchemist.frontends.onnx import load
 
         dims = kwargs.get("dims")
-        return load(model, args, {key: value for key, value in kwargs.items() if key != "dims" or not _is_dims(dims)}, dims=dims if _is_dims(dims) else None)
-    from alchemist.frontends.jax import capture as capture_jax
+        found = load(model, args, {key: value for key, value in kwargs.items() if key != "dims" or not _is_dims(dims)}, dims=dims if _is_dims(dims) else None)
+    else:
+        from alchemist.frontends.jax import capture as capture_jax
 
-    return capture_jax(model, args, kwargs, golden_ops=golden_ops)
+        found = capture_jax(model, args, kwargs, golden_ops=golden_ops)
+    refuse_wide(found)
+    return found
 
 
 def compile_captured(captured: FrontendResult, language: Language, options: CompilerOptions, progress: Progress) -> Compiled:

@@ -23,11 +23,9 @@ from alchemist.errors import FrontendError
 from alchemist.frontends.torch.aliasing import mutated_argument
 from alchemist.frontends.torch.emitter import SHAPE_ONLY
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
+from alchemist.frontends.wide_values import BESIDE, EXPECTED, HIGHEST, HINT
 
 _WIDE = (torch.int64, torch.uint64)
-_HIGHEST = (1 << 31) - 1
-_BESIDE = 1 << 30
-"""How far from an extreme of int64 a value counts as "no value" too: the device has the same distance from the extreme of int32."""
 
 WRAPPING = frozenset(
     "add sub rsub mul neg square sum prod cumsum bitwise_and bitwise_or bitwise_xor bitwise_not __and__ __or__ __xor__ matmul mm bmm mv dot addmm "
@@ -97,7 +95,7 @@ class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
 def _wraps(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether the op is exact modulo 2^32 with these numbers."""
     numbers = [leaf for leaf in pytree.tree_leaves((args[1:], kwargs)) if isinstance(leaf, int)]
-    if any(not -_HIGHEST - 1 <= number <= _HIGHEST for number in numbers) and name not in ("slice", "expand", "view"):
+    if any(not -HIGHEST - 1 <= number <= HIGHEST for number in numbers) and name not in ("slice", "expand", "view"):
         return False
     if name in ("remainder", "bitwise_left_shift", "__lshift__"):
         number = args[1] if len(args) > 1 and isinstance(args[1], int) else 0
@@ -112,17 +110,13 @@ def beyond(value: torch.Tensor) -> int | None:
     if value.dtype not in _WIDE or not value.numel():
         return None
     bounds = torch.iinfo(value.dtype)
-    where = ((value > _HIGHEST) & (value < bounds.max - _BESIDE)) | ((value < -_HIGHEST - 1) & (value > bounds.min + _BESIDE))
+    where = ((value > HIGHEST) & (value < bounds.max - BESIDE)) | ((value < -HIGHEST - 1) & (value > bounds.min + BESIDE))
     return int(value[where].reshape(-1)[0]) if bool(where.any()) else None
 
 
-_HINT = "split the values into two tensors, or compute in float32 if 24 bits are enough"
-
-
-def refused(op: str, location: str, got: str, hint: str = _HINT) -> FrontendError:
+def refused(op: str, location: str, got: str, hint: str = HINT) -> FrontendError:
     """The error for values that have no place on the device. got: a value and its dtype, or what has no lowering."""
-    limits = "values from -2147483648 to 2147483647: TT-NN has no 64-bit integers"
-    return FrontendError("integers beyond 32 bits", op=op, location=location, expected=limits, got=got, hint=hint)
+    return FrontendError("integers beyond 32 bits", op=op, location=location, expected=EXPECTED, got=got, hint=hint)
 
 
 def _line() -> str:
@@ -188,7 +182,7 @@ def _may_grow(node: fx.Node, large: set[fx.Node], cheap: bool) -> bool:
     if name in ("sum", "cumsum") and all(torch.iinfo(t.dtype).bits <= 16 if t.dtype != torch.bool else True for t in tensors if not t.dtype.is_floating_point):
         return any(t.numel() > _SHORT_SUM for t in tensors)
     numbers = [leaf for leaf in pytree.tree_leaves((node.args, dict(node.kwargs))) if isinstance(leaf, int)]
-    extra = name not in ("slice", "expand", "view") and any(not -_HIGHEST - 1 <= number <= _HIGHEST for number in numbers)
+    extra = name not in ("slice", "expand", "view") and any(not -HIGHEST - 1 <= number <= HIGHEST for number in numbers)
     return name in _GROWING or extra or (cheap and name in _GROWING_BY_A_BIT) or any(inner in large for inner in node.all_input_nodes)
 
 
