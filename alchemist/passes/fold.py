@@ -331,7 +331,7 @@ def _fold_function(func: FuncOp) -> None:
                 continue
         if _foldable(op, consts):
             consts.update(zip(op.results, evaluate(op, consts), strict=True))
-    _write_constants(func, consts)
+    _write_constants(consts)
     erase_dead(func)
 
 
@@ -343,7 +343,7 @@ def _foldable(op: Operation, consts: Consts) -> bool:
     return all(int(np.prod(shape(result), dtype=np.int64)) <= FOLD_LIMIT for result in op.results)
 
 
-def _write_constants(func: FuncOp, consts: Consts) -> None:
+def _write_constants(consts: Consts) -> None:
     """Creates constant ops for the folded values that other ops read."""
     for value, array in consts.items():
         op = value.owner

@@ -102,7 +102,7 @@ def build_from_graph(
                 calls.setdefault(id(call.function), []).append((caller, call))
         for definition in definitions:
             find_loops(definition, calls.get(id(definition), []), recovery.recipe_of)
-    _name_functions(root, definitions, result.model_name)
+    _name_functions(root, result.model_name)
 
     main_file = _main_file(graph, sources)
     output_names = _output_names(graph, result)
@@ -196,7 +196,7 @@ def _named_alike(merged: Merged, now: Mapping[str, str]) -> list[model.Function]
     return [renamed_function(function, renamed) for function in merged.functions] if left.isdisjoint(renamed.values()) else merged.functions
 
 
-def _name_functions(root: Definition, definitions: Sequence[Definition], model_name: str) -> None:
+def _name_functions(root: Definition, model_name: str) -> None:
     """Class names first come first served from the root down, then numbers (`tell_apart` finds words for them)."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}

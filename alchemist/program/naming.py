@@ -121,7 +121,7 @@ class Naming(ParameterNames):
             out[0].append(self._gradient(item.results[0], own[-1] if own else None, self._definition))
         else:
             self._add_targets(item, out, [] if _is_step(item) and any(returned) else own, index, finals, returned)
-        first, intermediate = self._same_value(item, index, items, finals, last), ""
+        first, intermediate = self._same_value(item, index, items, last), ""
         if own and count == 1 and own[0].targets and not self._is_deeper(item) and not (backward and len(own[0].targets) > 1):
             final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
@@ -353,7 +353,7 @@ class Naming(ParameterNames):
             names.append(targets[0] if len(targets) == 1 else "")
         return names
 
-    def _same_value(self, item: Node | CallItem, index: int, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> list[str]:
+    def _same_value(self, item: Node | CallItem, index: int, items: Sequence[Item], last: Mapping[int, int]) -> list[str]:
         """The name of a value of another statement that this op only gives another form, if nobody needs the old one."""
         if not isinstance(item, Node) or item.spec.name not in SHAPING or not item.inputs():
             return []

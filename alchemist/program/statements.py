@@ -121,7 +121,7 @@ class Body(Naming):
                 out.append(model.Blank())
                 group = group if {key for part in item.body for key in self._comments(part)} <= group else set()
             if isinstance(item, LoopItem):
-                out += self._loop(item, index, held, last, locked, finals, frozenset(group))
+                out += self._loop(item, index, held, last, locked, frozenset(group))
                 made = [carried.last for carried in item.carried]
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
@@ -221,7 +221,6 @@ class Body(Naming):
         held: dict[str, int],
         last: Mapping[int, int],
         locked: frozenset[str],
-        finals: Finals,
         said: frozenset[tuple[str, int]],
     ) -> list[model.Statement]:
         out: list[model.Statement] = []

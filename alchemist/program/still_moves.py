@@ -17,7 +17,6 @@ from alchemist.program.walk import arguments_of, bound_by, bound_in, code_of, na
 STAYS = "no-op if it is there already"
 """The remark of a move that some functions do not need."""
 _IN_PLACE = "_in_place"
-_COMPUTING = (model.Call, model.CallFunction, model.Loop, model.If, model.Return)
 
 
 @dataclass(frozen=True, slots=True)

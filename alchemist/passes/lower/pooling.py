@@ -152,12 +152,12 @@ def upsample2d(c: Lowering, op: Operation) -> None:
     factor = list(expand(access.attr(op, "scale_factor"), 2))
     if mode == "bilinear":
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
-        value = _in_whole_tiles(c, value, work, "bilinear ttnn.upsample")
+        value = _in_whole_tiles(c, value, "bilinear ttnn.upsample")
     enlarged = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode})
-    _set_image(c, result, enlarged, work)
+    _set_image(c, result, enlarged)
 
 
-def _in_whole_tiles(c: Lowering, image: SSAValue, dtype: str, name: str) -> SSAValue:
+def _in_whole_tiles(c: Lowering, image: SSAValue, name: str) -> SSAValue:
     """A row-major image with channels padded by zeros to whole tiles, as the op of this name requires."""
     dims = shape(image)
     missing = -dims[3] % TILE_EDGE
@@ -168,7 +168,7 @@ def _in_whole_tiles(c: Lowering, image: SSAValue, dtype: str, name: str) -> SSAV
     return c.emit("pad", [image], attributes, note=note)
 
 
-def _set_image(c: Lowering, result: SSAValue, rows: SSAValue, work: str) -> None:
+def _set_image(c: Lowering, result: SSAValue, rows: SSAValue) -> None:
     """Registers a row-major result, without padded channels, as a flat image."""
     out = shape(result)
     if shape(rows) != out:
@@ -183,6 +183,6 @@ def grid_sample(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     if dtype not in ("bf16", "f32"):
         raise c.error("an image of another type", expected="bf16 or f32", got=dtype)
-    image = _in_whole_tiles(c, c.get(op.operands[0], ROW_MAJOR, dtype), dtype, "ttnn.grid_sample")
+    image = _in_whole_tiles(c, c.get(op.operands[0], ROW_MAJOR, dtype), "ttnn.grid_sample")
     attributes = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": bool(access.attr(op, "align_corners"))}
-    _set_image(c, result, c.emit("grid_sample", [image, c.get(op.operands[1], ROW_MAJOR)], attributes), dtype)
+    _set_image(c, result, c.emit("grid_sample", [image, c.get(op.operands[1], ROW_MAJOR)], attributes))
