@@ -17,7 +17,7 @@ from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.dialects import named
 from alchemist.ir.layout import layout_of, tile_padded
-from alchemist.optimizer import compute, dealt_heads, matmul, stream
+from alchemist.optimizer import compute, matmul, stream
 from alchemist.optimizer.calls import IN_PLACE, OVERWRITING
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import DRAM, L1, Step
@@ -227,10 +227,10 @@ def norm(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
         return
     whole = block(op.operands[0], machine)
     for shards in (whole,) if whole is not None else stream.widths(op.operands[0], machine) if tiles_of(op.operands[0])[0] == 1 else ():
-        yield from _normed(op, machine, moving, shards)
+        yield from _normed(op, moving, shards)
 
 
-def _normed(op: Operation, machine: Machine, moving: list[int], shards: Memory) -> Iterator[list[Candidate]]:
+def _normed(op: Operation, moving: list[int], shards: Memory) -> Iterator[list[Candidate]]:
     height, width = _shard_tiles(shards)
     config = struct(
         "ttnn.layernorm_sharded_multicore_program_config",
@@ -301,8 +301,6 @@ def _on_same_cores(first: Memory, second: Memory) -> bool:
 SHARDED: dict[str, Family] = {
     **dict.fromkeys(named("ttnn", "product"), linear),
     **dict.fromkeys(named("ttnn", "row_norm"), norm),
-    dealt_heads.DEALT: dealt_heads.on_shards,
-    "ttnn.reshape": dealt_heads.as_dealt,
     "ttnn.concat": joined,
     **dict.fromkeys(named("ttnn", "on_shards"), elementwise),
 }

@@ -55,15 +55,8 @@ def in_banks(value: SSAValue, machine: Machine) -> Memory:
 
 def maker_of_weight(op: Operation) -> FuncOp | None:
     """The const-eval function that computes the op's weight, if the op is its only reader."""
-    if not has_trait(op, "product"):
-        return None
-    return maker_of_constant(op.operands[1])
-
-
-def maker_of_constant(value: SSAValue) -> FuncOp | None:
-    """The const-eval function that computes a value with a single reader."""
-    loaded = value.owner
-    if not isinstance(loaded, Operation) or loaded.name != LOADED or len(loaded.results) != 1 or len(list(value.uses)) != 1:
+    loaded = op.operands[1].owner if has_trait(op, "product") else None
+    if not isinstance(loaded, Operation) or loaded.name != LOADED or len(loaded.results) != 1 or len(list(loaded.results[0].uses)) != 1:
         return None
     return function_named(str(access.attr(loaded, "callee")), loaded)
 

@@ -105,10 +105,9 @@ class Optimize(Pass):
 
     def _placed(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None], may_rewrite: bool) -> list[Finalist]:
         """Plans of the function, its very wide products in parts and biases behind streamed products, and at level 2 of that one with exact GELUs as
-        products with the error function, and of the better one with heads cut out of shards."""
+        products with the error function."""
         from alchemist.optimizer.activations import exact_gelus, split_gelus
         from alchemist.optimizer.biased_streams import biased_streams, split_bias
-        from alchemist.optimizer.dealt_heads import deal_heads, splits_to_deal
         from alchemist.optimizer.finalists import placed_finalist
         from alchemist.optimizer.wide_products import split_product, wide_products
 
@@ -127,7 +126,7 @@ class Optimize(Pass):
             return [placed_finalist(placed, card, plan) for plan, placed in self._plans(func, card, l1_small, say)]
         cap = self.options.tensor_l1_usage_cap
         is_changed = bool(wide_products(func, card, cap) or biased_streams(func, card, cap))
-        candidates: list[tuple[Finalist, str, Callable[[FuncOp], None]]] = []
+        candidates: list[Finalist] = []
 
         def plan(called: str, rewrite: Callable[[FuncOp], None]) -> None:
             tried = func
@@ -135,21 +134,12 @@ class Optimize(Pass):
                 tried = _function(clone_with_places(module), name)
                 rewrite(tried)
             for plan, placed in self._plans(tried, card, l1_small, lambda text: say(f"{called}: {text}" if called else text)):
-                candidates.append((placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite), called, rewrite))
-            candidates.sort(key=lambda candidate: candidate[0].planned_ns)
+                candidates.append(placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite))
 
         plan("", in_parts)
         if self.options.optimization_level > 1 and any(True for _ in exact_gelus(func)):
             plan("GELU by its error function", in_parts_without_gelus)
-        if self.options.optimization_level > 1 and candidates and any(True for _ in splits_to_deal(func, card)):
-            _, called, rewrite_first = candidates[0]
-
-            def with_dealt_heads(func: FuncOp) -> None:
-                rewrite_first(func)
-                deal_heads(func, card)
-
-            plan(f"{called}, heads on their cores".removeprefix(", "), with_dealt_heads)
-        return [finalist for finalist, _, _ in candidates]
+        return sorted(candidates, key=lambda finalist: finalist.planned_ns)
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         from alchemist.optimizer.choose import Decision, choose, key_of, reason
