@@ -35,7 +35,7 @@ CASES: list[Case] = [
     *((name, (A, 1), {}) for name in ("cumsum", "amax", "amin")),
     *((name, (A[:, :9], 1), {}) for name in ("prod", "cumprod")),
     ("add", (A, B), {"alpha": 3}), ("div", (A, B), {"rounding_mode": "trunc"}), ("clamp", (A, -5, 2**40), {}), ("pow", (A, 3), {}), ("matmul", (A[:5], B[:5].T), {}),
-    ("mv", (A, B[0]), {}), ("dot", (A[0], B[0]), {}),
+    ("searchsorted", (B[0].sort().values, A), {"right": True}), ("mv", (A, B[0]), {}), ("dot", (A[0], B[0]), {}),
 ]  # fmt: skip
 
 

@@ -50,9 +50,11 @@ class Words(NamedTuple):
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """ATen name without namespace and overload -> the op on `Words`, narrow tensors and numbers."""
 
-_MOVES = (_MOVES_AND_SUMS - {"neg", "sum", "mean", "cumsum"}) | {"where", "masked_fill", "slice_scatter", "select_scatter", "embedding", "copy"}
+_MOVES = (_MOVES_AND_SUMS - {"neg", "sum", "mean", "cumsum"}) | set(
+    "where masked_fill slice_scatter select_scatter scatter index_put index_fill index_copy embedding copy".split()
+)
 _CASTS = ("to", "_to_copy", "type_as")
-_VALUES = ("self", "tensors", "src", "source", "value", "other", "weight")
+_VALUES = ("self", "tensors", "src", "source", "value", "values", "other", "weight")
 """How ATen names the operands of `_MOVES` that hold values, not places."""
 
 
@@ -68,6 +70,8 @@ def function_of(op: Any, name: str) -> Callable[..., Any] | None:
         return [wide(part) for part in value] if isinstance(value, (list, tuple)) and not isinstance(value, Words) else as_words(value)
 
     def move(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("reduce") or (name == "index_put" and (kwargs.get("accumulate") or args[3:4] == (True,))):
+            raise Unsupported("sums into places")
         if _has_float([args[place] for place in places if place < len(args)]):
             return _promoted(op, args, kwargs)
         operands = tuple(wide(value) if place in places else value for place, value in enumerate(args))
@@ -537,6 +541,20 @@ def _named_extreme(largest: bool) -> tuple[Callable[..., Any], ...]:
 
 FUNCTIONS["amax"], FUNCTIONS["max"], FUNCTIONS["argmax"] = _named_extreme(largest=True)
 FUNCTIONS["amin"], FUNCTIONS["min"], FUNCTIONS["argmin"] = _named_extreme(largest=False)
+
+
+@_function("searchsorted")
+def _searchsorted(bounds: Any, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None) -> torch.Tensor:
+    """Counts the bounds below each value."""
+    bounds, values = as_words(bounds), as_words(values)
+    if sorter is not None or bounds.low.dim() != 1 or bounds.low.numel() * values.low.numel() > _LARGEST_PRODUCT:
+        raise Unsupported("bounds in rows, in any order, or many")
+    column = Words(*(word.unsqueeze(-1) for word in values))
+    below = torch.logical_not(_lt(column, bounds)) if right or side == "right" else _lt(bounds, column)
+    return below.to(torch.int32).sum(-1, dtype=torch.int32).to(torch.int32 if out_int32 else torch.int64)
+
+
+FUNCTIONS["bucketize"] = lambda values, bounds, **named: _searchsorted(bounds, values, **named)
 
 
 # --- other types --------------------------------------------------------------------------------------------------------------
