@@ -233,7 +233,7 @@ def test_branches_give_the_models_values(tmp_path: Path, language: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     text = (made.path / ("main.py" if language == "py" else "model.cpp")).read_text()
     assert text.count('"qkv_proj.weight_t" in weights' if language == "py" else 'weights.contains("qkv_proj.weight_t")') == 1
-    if language == "py":  # three stages, one function for each kind of module; golden/stages_python.txt has the whole text
+    if language == "py":  # three stages, one function for each kind of module
         assert re.findall(r"def (\w+_(?:attention|layer|stage))\(", text) == ["segformer_attention", "segformer_layer", "segformer_stage"]
 
 

@@ -131,8 +131,8 @@ CASES = [*((name, "python") for name in MODELS), *((name, "cpp") for name in IN_
 GOLDEN = (
     *(("transformer", language) for language in ("python", "cpp")),
     *(("caches", language) for language in ("python", "cpp")),
-    *((name, "python") for name in ("lstm", "two carries", "training", "convolutions", "stages", "configs", "shards")),
-    ("heads of two kinds", "cpp"),
+    *((name, "python") for name in ("lstm", "two carries", "training", "convolutions", "configs", "shards")),
+    *(("heads of two kinds", language) for language in ("python", "cpp")),
 )
 """One of each kind of text: functions per module, const-eval, recurrences as loops, JAX's scans, optimisers, caches, variants, configs, shards."""
 _OF_EVERY_PROGRAM = re.compile(r"\.clang-format|CMakeLists\.txt|gdb_printers\.py|(check|files|mesh|report|show|utils)\.[ch]pp")
