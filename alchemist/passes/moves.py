@@ -20,6 +20,7 @@ from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import add_sources, connected, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.scopes import paths_around
 from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.library_names import DTYPES
@@ -27,6 +28,7 @@ from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import CARDS, FREE, Price, are_faster, lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, register
+from alchemist.passes.views import is_free
 
 # --- TTNN: columns and heads are rearranged by transposes, which move whole tiles; a reshape would untilize every tile. ---
 
@@ -336,6 +338,30 @@ def _in_rows(value: SSAValue) -> TensorType[Attribute]:
 WORTH = 50_000.0
 """Nanoseconds that a row-major result has to save at optimization level 0, as results are tiled by default."""
 _BLOCKS = ("bfp_bf8", "bfp_bf4")
+
+
+@register("free-views")
+class FreeViews(Pass):
+    """Within a module, reshape(to_layout(reshape(x))) with the dims of x becomes to_layout(x), as between two convolutions, and of two reshapes of a value
+    that move its elements the second reads the first where it only adds or drops dims: [64, 256] of joined heads is [1, 64, 256] for free.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module, const_eval=False):
+            first: dict[tuple[SSAValue, tuple[str, ...]], SSAValue] = {}
+            for op in [op for op in func.body.block.ops if op.name == RESHAPE]:
+                source, dims, within = op.operands[0], shape(op.results[0]), paths_around(sources_of(op))
+                paged = defining(source, "ttnn.to_layout")
+                view = defining(paged.operands[0], RESHAPE) if paged is not None else None
+                if paged is not None and view is not None and shape(view.operands[0]) == dims and is_free(dims, shape(view.results[0])):
+                    if paths_around(sources_of(view)) == within:
+                        b = Builder.before(op)
+                        replace(op, [b.op("ttnn.to_layout", [view.operands[0]], dict(paged.properties), [op.results[0].type])])
+                    continue
+                moves = lies_in_tiles(source, _DTYPES) and not is_free(shape(source), dims)
+                twin = first.setdefault((source, within), op.results[0]) if moves else op.results[0]
+                if twin is not op.results[0] and is_free(shape(twin), dims):
+                    op.operands[0] = twin
 
 
 @register("returned-rows")

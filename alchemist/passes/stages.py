@@ -165,7 +165,7 @@ _SCHEDULE = Stage("schedule", ("fuse-roll", "fuse-centred", "order-joined", "ord
 MEMORY = Stage("bufferize", ("optimize",), "memories and program configs are chosen, and the library takes every call", _refused)
 _LIFETIMES = Stage("deallocate", ("deallocate",), "each intermediate tensor is freed behind its last use", _kept_tensors)
 TTNN_STAGES = (
-    Stage("dce", ("sweep",), "no pure op is unused", _unused),
+    Stage("dce", ("free-views", "sweep"), "no pure op is unused", _unused),
     Stage("fold-casts", ("float32-sums", "fold-typecasts", "cast-in-product"), "casts that cancel out are gone; products write the type that is read"),
     Stage("rotary", ("heads-in-halves", "rotate-whole-heads", "fuse-rotary", "cast-before-rotation"), "a rotary embedding is one program"),
     Stage(
