@@ -110,9 +110,9 @@ def _told_by_attribute(rows: Sequence[Sequence[Sequence[str]]], words: Mapping[i
 
 
 def _first(rows: Sequence[Sequence[Sequence[str]]], words: Mapping[int, str], place: int) -> dict[int, str]:
-    """The words of two functions, of which one is for all other elements of a list: beside that, the number 0 would look like a count."""
+    """The words; of the only function with one, beside those for all other elements of a list, the number 0 would look like a count."""
     inner = any(_NUMBERED.search(word) for index in words for path in rows[index] for word in path[place + 1 :])
-    pair = len(words) == 2 and "" in words.values() and not inner
+    pair = sum(map(bool, words.values())) == 1 < len(words) and not inner
     return {index: "first" if pair and re.fullmatch(r"[a-z_]+_0", word) else word for index, word in words.items()}
 
 
@@ -156,7 +156,7 @@ def path_words(path: str) -> list[str]:
 
 
 def singular(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return word[:-1] if len(word) > 3 and re.search(r"(?<!s)(?<![xsh]e)s$", word) else word
 
 
 def _words(rows: Sequence[Sequence[Sequence[str]]], group: Sequence[int], place: int) -> dict[int, str]:

@@ -14,7 +14,7 @@ from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
 from alchemist.program.function_names import singular
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
-from alchemist.program.gradients import adds_residual, forms_before, gradient_name, is_gradient, of_backward, stored_as
+from alchemist.program.gradients import adds_residual, begins_backward, forms_before, gradient_name, is_gradient, of_backward, stored_as
 from alchemist.program.graph import SAVED, Node, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Statement
@@ -240,7 +240,7 @@ class Naming(ParameterNames):
         read = (one for value in pending for user in value.users for one in user.inputs() if id(one) in self._context.flow.gradients)
         names = [self._names.get(id(value), "").removeprefix("d_") for value in read]
         saved = [self._saved_name(value.key) for value in node.inputs() if value.collection == SAVED]
-        names += ["tanh"] * ("tanh" in saved) + ["loss"] * (self._definition.helper is not None)  # scaled * (1 - tanh^2)
+        names += ["tanh"] * ("tanh" in saved) + ["loss"] * (not begins_backward(self._definition))  # scaled * (1 - tanh^2)
         return [*(f"{name}_derivative" for name in filter(None, names)), "inner_derivative"]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:

@@ -148,7 +148,10 @@ class ParameterNames:
             likely = [] if unnamed else [name for name in read if "mask" not in name or not any(user.spec.name in PRODUCTS for user in value.users)]
             plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
             if is_gradient(value) and not definition.takes_weights:
-                told = ["output", "residual"] if self._of_library() else [*first, self._context.flow.module_of(value)]
+                own = (
+                    [hint.name] if hint.name.startswith("d_") and len(definition.paths) == 1 else []
+                )  # `d_logits`: the forward function's parameter is another tensor
+                told = ["output", "residual"] if self._of_library() else [*own, *first, self._context.flow.module_of(value)]
                 first = [f"d_{name.removeprefix('d_')}" for name in told if name]
             elif self._of_library() and (value.collection == SAVED or (not value.key and value.type.dtype in _FLOATS and begins_backward(definition))):
                 first = ["x"]  # as the forward function calls its input

@@ -84,6 +84,8 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     for result, base in bases.items():
         if base in taken and result.type.layout == "row_major" and not base.endswith("_row_major"):
             base = f"{base}_row_major"
+        elif base in taken and result.type.shape[:-1] and set(result.type.shape[:-1]) == {1}:
+            base = f"{base}_row"  # a vector as [1, 1, width], beside the vector that an optimizer updates
         base = f"{base.removesuffix(f'_{PART}')}_{PART}_{parts[result]}" if result in parts else base
         key, number = base, 2
         while key in taken:

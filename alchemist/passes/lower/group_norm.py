@@ -40,7 +40,7 @@ def group_norm(c: Lowering, op: Operation) -> None:
     dims_last = shape(x)
     rows = c.reshape(x, (dims_last[0], groups, math.prod(dims_last[1:]) // groups))
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
-    rows = c.emit("layer_norm", [rows], attributes)
+    rows = c.emit("layer_norm", [rows], attributes, note=_ROW_PER_GROUP)
     x = _scaled(c, c.reshape(rows, dims_last), _vectors(c, op, (1, dims[channel], *(1 for _ in dims_last[2:])), dtype))
     c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
 
@@ -70,13 +70,16 @@ def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups
     )
 
 
+_ROW_PER_GROUP = "a group norm: each row is a group of channels"
+
+
 def _rows_of_groups(c: Lowering, x: SSAValue, parts: tuple[int, int], vectors: Vectors, epsilon: float) -> SSAValue:
     """By a layer norm of each group's values: pixels and channels change places as whole tiles, and H and W are never apart. parts: images, groups of each."""
     flat, (images, groups) = shape(x), parts
     pixels, channels = flat[2] // images, flat[3]
     planes = c.permute(c.reshape(x, (images, pixels, channels)), (0, 2, 1))
     rows = c.reshape(planes, (images, groups, pixels * channels // groups))
-    rows = c.emit("layer_norm", [rows], {"epsilon": epsilon, "compute_config": compute_config(c.options)})
+    rows = c.emit("layer_norm", [rows], {"epsilon": epsilon, "compute_config": compute_config(c.options)}, note=_ROW_PER_GROUP)
     return _scaled(c, c.reshape(c.permute(c.reshape(rows, shape(planes)), (0, 2, 1)), flat), vectors)
 
 
