@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import traceback
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,10 @@ import stand_ins  # noqa: E402
 
 random_draws.install()
 stand_ins.install(TREE, os.environ["UNIT_PACKAGES"])
+if not (Path(TREE) / "models/__init__.py").exists():  # Python prefers this project's package `models` to a folder without __init__.py
+    sys.modules["models"] = types.ModuleType("models")
+    sys.modules["models"].__path__ = [f"{TREE}/models"]
 if "ttnn.database" not in sys.modules:  # of the tree's release; neither the simulator nor ttnn 0.81.1 has it
-    import types
-
     import ttnn
 
     sys.modules["ttnn.database"] = ttnn.database = types.ModuleType("ttnn.database")
