@@ -221,7 +221,7 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], Reference, flo
     "matmul on a core": ([(640, 64), (64, 640)], lambda a, b: ttnn.matmul(a, b, core_grid=ttnn.CoreGrid(x=1, y=1), compute_kernel_config=HIFI4), torch.matmul, 1e-2),  # in parts that fit L1
     "linear": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b), lambda x, w, b: x @ w + b, 1e-2),
     "linear fused": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b, activation="gelu", core_grid=ttnn.CoreGrid(x=8, y=8), compute_kernel_config=HIFI4), lambda x, w, b: F.gelu(x @ w + b), 1e-2),
-    "linear other activation": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b, activation="hardswish", core_grid=ttnn.CoreGrid(x=8, y=8), compute_kernel_config=HIFI4), lambda x, w, b: F.hardswish(x @ w + b), 1e-2),
+    "linear other activation": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b, activation="hardsigmoid", core_grid=ttnn.CoreGrid(x=8, y=8), compute_kernel_config=HIFI4), lambda x, w, b: F.hardsigmoid(x @ w + b), 1e-2),
     "softmax": ([X], lambda x: ttnn.softmax(x, dim=-1), lambda x: torch.softmax(x, -1), 5e-3),
     "softmax outer": ([X], lambda x: ttnn.softmax(x, dim=1), lambda x: torch.softmax(x, 1), 5e-3),
     "layer_norm": ([X, (50,), (50,)], lambda x, w, b: ttnn.layer_norm(x, weight=w, bias=b, epsilon=1e-5), lambda x, w, b: F.layer_norm(x, (50,), w, b), 5e-3),

@@ -36,13 +36,31 @@ def _attend(d: Any, **kwargs: Any) -> Any:
     return ttnn.transformer.scaled_dot_product_attention(q, q, kwargs.pop("v", q), **kwargs)
 
 
-def _chunks(q: int, k: int) -> Any:
-    return ttnn.SDPAProgramConfig(compute_with_storage_grid_size=(8, 8), q_chunk_size=q, k_chunk_size=k)
+def _chunks(q: int, k: int, grid: tuple[int, int] = (8, 8)) -> Any:
+    return ttnn.SDPAProgramConfig(compute_with_storage_grid_size=grid, q_chunk_size=q, k_chunk_size=k)
 
 
-def _decode(d: Any, **kwargs: Any) -> Any:
-    q, cache = _random(d, 1, 2, 4, 64), _random(d, 2, 2, 128, 64)
-    return ttnn.transformer.scaled_dot_product_attention_decode(q, cache, cache, is_causal=False, **kwargs)
+def _decode(d: Any, keys: int = 128, layout: Any = TILE, **kwargs: Any) -> Any:
+    q, cache = _random(d, 1, 2, 4, 64, layout=layout), _random(d, 2, 2, keys, 64)
+    return ttnn.transformer.scaled_dot_product_attention_decode(q, cache, cache, **{"is_causal": False} | kwargs)
+
+
+def _joint(d: Any, config: Any) -> Any:
+    q = _random(d, 1, 2, 32, 32)
+    return ttnn.transformer.joint_scaled_dot_product_attention(q, q, q, q, q, q, joint_strategy="rear", program_config=config)
+
+
+def _pool(d: Any, **kwargs: Any) -> Any:
+    return ttnn.max_pool2d(
+        input_tensor=_random(d, 1, 1, 64, 32, layout=ROWS), batch_size=1, input_h=8, input_w=8, channels=32,
+        kernel_size=[2, 2], stride=[2, 2], padding=[0, 0], dilation=[1, 1], **kwargs,
+    )  # fmt: skip
+
+
+def _deallocated(d: Any) -> Any:
+    tensor = _random(d, 32, 32)
+    ttnn.deallocate(tensor)
+    return tensor
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -66,6 +84,33 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "values narrower than keys": (lambda d: _attend(d, v=_random(d, 1, 4, 64, 32)), "K and V hidden dim must match"),
     "one row of a decode mask": (lambda d: _decode(d, attn_mask=_random(d, 2, 1, 1, 128)), "expected the 4 heads"),
     "a decode sink of rank 4": (lambda d: _decode(d, attention_sink=_random(d, 1, 4, 1, 1)), "attention_sink: expected a tiled matrix"),
+    "no cores for attention": (lambda d: _attend(d, program_config=_chunks(32, 32, (0, 0))), "expected 1 to 64 cores"),
+    "more cores for attention than there are": (lambda d: _attend(d, program_config=_chunks(32, 32, (9, 9))), "expected 1 to 64 cores"),
+    "more cores for decode than there are": (lambda d: _decode(d, program_config=_chunks(32, 32, (9, 9))), "expected 1 to 64 cores"),
+    "chunks of 0 of two sequences": (lambda d: _joint(d, _chunks(0, 0)), "q_chunk_size must be a positive multiple of 32"),
+    "keys without a chunk of whole tiles": (lambda d: _decode(d, keys=100), "divides the keys' length must be .* a multiple of 32, got 4"),
+    "rows of a decode query": (lambda d: _decode(d, layout=ROWS), "must have layout TILE unless it is height sharded"),
+    "tiles of positions": (
+        lambda d: _decode(d, is_causal=True, cur_pos_tensor=_put(d, torch.tensor([5, 6]), ttnn.int32)), "cur_pos_tensor: expected all positions in its last"),
+    "cores of a convolution outside the device": (
+        lambda d: _convolve(
+            d, _random(d, 1, 1, 256, 32, layout=ROWS), shard_layout=HEIGHT, override_sharding_config=True,
+            core_grid=ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(8, 8))})), "is outside the device's 8 x 8 cores"),
+    "unequal blocks of a convolution's depth": (
+        lambda d: _convolve(d, _random(d, 1, 1, 256, 32, layout=ROWS), shard_layout=WIDTH, act_block_w_div=2), "the 9 tiles of depth of a core"),
+    "tiles of pooled indices": (lambda d: _pool(d, return_indices=True, output_layout=TILE), "expected ROW_MAJOR with return_indices"),
+    "an activation by another name": (lambda d: ttnn.linear(_random(d, 32, 32), _random(d, 32, 32), activation="hardswish"), "unknown activation"),
+    "a softmax in place along another dim": (lambda d: ttnn.softmax_in_place(_random(d, 2, 2, 64, 64), dim=2), "expected the last dimension"),
+    "a gather onto its input": (
+        lambda d: (lambda x: ttnn.gather(x, 0, _put(d, torch.zeros(32, 32), ttnn.uint16), out=x))(_random(d, 32, 32)), "must not be the input's memory"),
+    "a copy to another memory": (
+        lambda d: ttnn.to_memory_config(_random(d, 32, 32), ttnn.L1_MEMORY_CONFIG, output_tensor=_random(d, 32, 32)), "output_tensor: expected"),
+    "a slice to another dtype": (
+        lambda d: ttnn.slice(_random(d, 64, 64), [0, 0], [32, 32], output_tensor=_random(d, 32, 32, dtype=ttnn.float32)), "expected BFLOAT16 as the input"),
+    "a gradient of another dtype": (
+        lambda d: ttnn.mul_bw(*[_random(d, 32, 32)] * 3, input_grad=_random(d, 32, 32, dtype=ttnn.float32)), "gradient tensor: expected dtype BFLOAT16"),
+    "a view of a deallocated tensor": (lambda d: ttnn.unsqueeze(_deallocated(d), 0), "was deallocated"),
+    "a fill of a deallocated tensor": (lambda d: ttnn.full((32, 32), 1.0, optional_tensor=_deallocated(d)), "was deallocated"),
     "a dim squeezed twice": (lambda d: ttnn.squeeze(_random(d, 1, 1, 1, 256), [0, -4]), "dim 0 appears multiple times"),
 }  # fmt: skip
 
@@ -75,6 +120,28 @@ def test_refused(device: Any, name: str) -> None:
     call, message = REFUSED[name]
     with pytest.raises(RuntimeError, match=message):
         call(device)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: ttnn.Conv2dConfig(act_block_h_override=-32),
+    lambda: setattr(ttnn.Conv2dConfig(), "act_block_w_div", -1),
+    lambda: _chunks(-32, 32),
+    lambda: ttnn.from_torch(ttnn.from_torch(torch.ones(2, 2))),
+])  # fmt: skip
+def test_refused_by_the_signature(make: Callable[[], Any]) -> None:
+    with pytest.raises(TypeError):
+        make()
+
+
+def test_an_embedding_writes_rows_that_are_given(device: Any) -> None:
+    weight, ids = torch.randn(81, 64).bfloat16(), torch.tensor([[5, 1, 0, 1] * 8], dtype=torch.int32)
+    table, index = _put(device, weight, layout=ROWS), _put(device, ids, ttnn.uint32, ROWS)
+    rows = _random(device, 32, 64, layout=ROWS)
+    result = ttnn.embedding(index, table, output_tensor=rows)
+    assert list(result.shape) == [1, 32, 64]
+    assert torch.equal(ttnn.to_torch(rows), weight[ids[0].long()])
+    binary = ttnn.embedding(index, _put(device, weight[:2], layout=ROWS), embeddings_type=ttnn.EmbeddingsType.BINARY)
+    assert torch.equal(ttnn.to_torch(binary), weight[(ids != 0).long()])  # any index but 0 is row 1
 
 
 @pytest.mark.parametrize("layout", [ROWS, TILE])
@@ -91,6 +158,8 @@ def test_whole_division_is_exact(device: Any) -> None:
         assert torch.equal(ttnn.to_torch(result), torch.div(a, b, rounding_mode=mode))
     assert ttnn.div(_put(device, a, ttnn.int32), 2.5, rounding_mode="trunc").dtype == ttnn.float32
     assert ttnn.floor_div(_put(device, a, ttnn.int32), 10).dtype == ttnn.float32
+    halves = ttnn.div(_put(device, torch.tensor([7.0, -7.0])), 2, rounding_mode="floor", dtype=ttnn.int32)
+    assert ttnn.to_torch(halves).tolist() == [3, -4]
 
 
 def test_layouts_of_convolutions(device: Any) -> None:

@@ -18,13 +18,18 @@ def host() -> Any:
 
 
 def test_padding_on_the_host(host: Any) -> None:
+    """Only the padded shape grows; `unpad` reads it."""
     padded = host.pad([1, 2, 5, 4], [0, 0, 1, 0], 7.5)
-    assert torch.equal(ttnn.to_torch(padded), torch.nn.functional.pad(VALUES, (0, 0, 1, 1), value=7.5))
-    assert padded.dtype == ttnn.float32
+    whole = torch.nn.functional.pad(VALUES, (0, 0, 1, 1), value=7.5)
+    assert (list(padded.shape), list(padded.padded_shape), padded.dtype) == ([1, 2, 3, 4], [1, 2, 5, 4], ttnn.float32)
+    assert torch.equal(ttnn.to_torch(padded), whole[:, :, :3])
+    assert torch.equal(ttnn.to_torch(padded.unpad([0, 0, 0, 0], [1, 2, 5, 4])), whole)
     assert torch.equal(ttnn.to_torch(padded.unpad([0, 0, 1, 0], [1, 2, 4, 4])), VALUES)
-    assert torch.equal(ttnn.to_torch(padded.unpad_from_tile([1, 2, 1, 3])), torch.full((1, 2, 1, 3), 7.5))
-    assert torch.equal(ttnn.to_torch(host.unpad_from_tile([1, 2, 3, 4])), VALUES)
-    assert torch.equal(ttnn.to_torch(host.pad_to_tile(1.0)), VALUES)
+    tiles = host.pad_to_tile(1.0)
+    assert (list(tiles.shape), list(tiles.padded_shape)) == ([1, 2, 3, 4], [1, 2, 32, 32])
+    assert torch.equal(ttnn.to_torch(tiles), VALUES)
+    assert torch.equal(ttnn.to_torch(tiles.to(ttnn.TILE_LAYOUT)), VALUES)
+    assert torch.equal(ttnn.to_torch(tiles.unpad_from_tile([1, 2, 4, 5]))[..., 3, 4], torch.ones(1, 2))
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,8 @@ def test_padding_on_the_host(host: Any) -> None:
         (lambda x: x.unpad([0, 0, 0], [1, 2, 3]), InvalidArgument, r"cannot take \[\[0, 0, 0\], \[1, 2, 3\]\)"),
         (lambda x: x.unpad([0, 0, 3, 0], [1, 2, 3, 4]), InvalidArgument, r"cannot take \[\[0, 0, 3, 0\]"),
         (lambda x: x.unpad([0, 0, 0, 0], [1, 2, 4, 4]), InvalidArgument, r"\[1, 2, 4, 4\]\) of Shape\(\[1, 2, 3, 4\]\)"),
+        (lambda x: x.unpad_from_tile([1, 2, 3, 4]), InvalidArgument, "padded shape of whole tiles"),
+        (lambda x: x.to(ttnn.TILE_LAYOUT).unpad_from_tile([1, 2, 3, 4]), InvalidArgument, "expected layout ROW_MAJOR"),
         (lambda x: x[..., ::2], InvalidArgument, "host tensors cannot be accessed with a stride"),
         (lambda x: x[::-1], InvalidArgument, "host tensors cannot be accessed with a stride"),
         (lambda x: ttnn.Tensor(x, col_tilize=True), TypeError, "__init__.*incompatible function arguments"),

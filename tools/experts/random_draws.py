@@ -28,8 +28,8 @@ def install() -> None:
     def rand_drawn(*size: Any, dtype: Any = None, **options: Any) -> Any:
         if dtype not in _BITS:
             return rand(*size, dtype=dtype, **options)
-        generator = options.pop("generator", None)
-        return drawn(torch.empty(*size, dtype=dtype, **options), generator=generator)
+        generator, with_gradient = options.pop("generator", None), options.pop("requires_grad", False)
+        return drawn(torch.empty(*size, dtype=dtype, **options), generator=generator).requires_grad_(with_gradient)
 
     torch.Tensor.uniform_ = drawn  # type: ignore[method-assign, assignment]
     torch.rand = rand_drawn

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ttnn import _grid
 from ttnn._binding import Overloads, api_class
-from ttnn._convert import MISMATCH, checker, default_value, encode_record, register_class
+from ttnn._convert import MISMATCH, checker, default_value, encode_record, register_class, restrict
 from ttnn._enums import UnaryOpType, enum_class, enum_names
 from ttnn._facts import REQUIRED, facts, overload_set
 
@@ -81,15 +81,17 @@ def _plain(value: Any) -> Any:
     return json.loads(value.to_json()) if hasattr(value, "to_json") else str(value)
 
 
-def _property(name: str, type_: str, writable: bool) -> Any:
+def _property(name: str, type_: str, writable: bool, int_kind: str) -> Any:
     def read(self: Config) -> Any:
         value = self._values[name]
         return list(value) if isinstance(value, tuple) else value
 
     def write(self: Config, value: Any) -> None:
-        converted = checker(type_)(value, True)
+        check = restrict(checker(type_), int_kind) if int_kind else checker(type_)
+        converted = check(value, True)
         if converted is MISMATCH:
-            raise TypeError(f"{type(self).__name__}.{name}: expected {type_}, got {type(value).__name__}")
+            at_least = " of at least 0" if int_kind.startswith("u") else ""
+            raise TypeError(f"{type(self).__name__}.{name}: expected {type_}{at_least}, got {value!r}")
         self._values[name] = converted
         self._blob = None
 
@@ -100,7 +102,8 @@ def make_config(name: str) -> type[Config]:
     """`ttnn.Conv1dConfig` -> the class `Conv2dConfig`."""
     row = facts()["classes"][name]
     of = row["of"]
-    overloads = Overloads("__init__", overload_set(row["init"]), "method", f"ttnn.{of}")
+    kinds = facts()["int_kinds"].get(name, {})
+    overloads = Overloads("__init__", overload_set(row["init"]), "method", f"ttnn.{of}", kinds)
     fields: dict[str, str] = {}
     defaults: dict[str, Any] = {}
     if not any(param.kind in ("*", "**") for overload in overloads.overloads for param in overload.params):
@@ -114,7 +117,8 @@ def make_config(name: str) -> type[Config]:
         defaults["num_slices"] = 0
     body: dict[str, Any] = {"_fields": fields, "_defaults": defaults, "_overloads": overloads, "__module__": "ttnn"}
     for prop, (type_, access) in row["props"].items():
-        body[prop] = _property(prop, type_, access == "rw")
+        kind = next((of_overload[prop] for of_overload in kinds.values() if prop in of_overload), "")
+        body[prop] = _property(prop, type_, access == "rw", kind)
     if "to_json" not in row["methods"]:
         body["to_json"] = None
     if "from_json" in row["methods"]:

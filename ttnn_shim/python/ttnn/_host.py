@@ -30,6 +30,8 @@ def from_torch(tensor: Any = None, spec: Any = None, cq_id: int | None = None, *
     """A tensor from a torch tensor (or array), on the host or on `device`. A host tensor keeps `memory_config` for `Tensor.to(device)`."""
     if tensor is None:
         return None
+    if isinstance(tensor, Tensor):
+        raise TypeError("ttnn.from_torch(): expected a torch tensor or an array, got a ttnn.Tensor; to move it use ttnn.to_device")
     if spec is not None:
         if any(options.get(name) is not None for name in ("dtype", "layout", "memory_config")):
             raise _core.error(InvalidArgument, "give spec, or dtype, layout and memory_config, not both", "ttnn.from_torch")
@@ -162,7 +164,7 @@ def allocate_tensor_on_host(mesh_device: Any = None, **given: Any) -> Tensor:
 
 @api_function("ttnn.core.get_memory_config")
 def get_memory_config(arg: Tensor) -> MemoryConfig | None:
-    return arg.memory_config() if is_tensor_storage_on_device(arg) else None
+    return arg.memory_config() if is_tensor_storage_on_device(arg) and arg.is_allocated() else None
 
 
 def is_sharded(tensor: Tensor) -> bool:

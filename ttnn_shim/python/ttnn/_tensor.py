@@ -24,6 +24,7 @@ from ttnn._spec import TensorSpec
 from ttnn._state import dram_alignment, latest
 
 ffi, lib = _core.ffi, _core.lib
+TILE_SIZE = 32
 _LAYOUTS = {member.value: member for member in Layout}
 _DTYPES = {member.value: member for member in DataType}
 _MEMORY_LAYOUTS = {member.value: member for member in TensorMemoryLayout}
@@ -44,7 +45,8 @@ def _operator(name: str, reflected: bool = False) -> Any:
 class Tensor:
     """See `ttnn.Tensor` of the real package: `Tensor(array, dtype, device, layout)`, `Tensor(list, shape, dtype, layout, device)`."""
 
-    __slots__ = ("__weakref__", "_device", "_handle", "_pad_value", "_static", "_tensor_id")
+    __slots__ = ("__weakref__", "_device", "_handle", "_pad_value", "_padded_values", "_static", "_tensor_id")
+    _padded_values: np.ndarray  # of a host tensor that `pad` made
     _pad_value: float  # of the padding of a tensor made here; no program reads padding
     _device: Any
     _handle: Any
@@ -142,6 +144,8 @@ class Tensor:
 
     @property
     def padded_shape(self) -> Shape:
+        if hasattr(self, "_padded_values"):
+            return Shape._of(self._padded_values.shape)
         info = self._fixed()
         return Shape._of(tuple(ffi.unpack(info.padded_shape, info.padded_rank)) if info.padded_rank else ())
 
@@ -315,31 +319,41 @@ class Tensor:
         return named("reshape")(self, list(arg) if arg is not None else [arg0, arg1, arg2, arg3])
 
     def pad(self, arg0: Sequence[int], arg1: Sequence[int], arg2: float) -> Tensor:
-        """Host tensors, row-major: to shape arg0 with the values at arg1."""
+        """Host tensors, row-major: values at arg1 of shape arg0. Only the padded shape grows, so the logical values are those of the first corner."""
         self._need_host("pad")
         shape = tuple(self.shape)
         if len(arg0) != len(shape) or any(start + dim > out for start, dim, out in zip(arg1, shape, arg0, strict=True)):
             raise _core.error(InvalidArgument, f"cannot pad {shape} to {list(arg0)} at {list(arg1)}", "ttnn.Tensor.pad")
         array = np.full(tuple(arg0), arg2, dtype=np.float32).astype(self._read().dtype)
         array[tuple(slice(start, start + dim) for start, dim in zip(arg1, shape, strict=True))] = self._read()
-        return Tensor(array, self.dtype)
+        result = Tensor(array[tuple(map(slice, shape))], self.dtype)
+        result._padded_values = array
+        return result
 
     def unpad(self, arg0: Sequence[int], arg1: Sequence[int]) -> Tensor:
-        """Host tensors: the part from arg0 to arg1 (not included)."""
+        """Host tensors: the part from arg0 to arg1 (not included), with the values of the padding."""
         self._need_host("unpad")
-        if len(arg0) != len(self.shape) or any(not 0 <= a < b <= dim for a, b, dim in zip(arg0, arg1, self.shape, strict=True)):
-            raise _core.error(InvalidArgument, f"cannot take [{list(arg0)}, {list(arg1)}) of {self.shape}", "ttnn.Tensor.unpad")
-        return Tensor(self._read()[tuple(slice(a, b) for a, b in zip(arg0, arg1, strict=True))], self.dtype)
+        whole = self.padded_shape if self.layout == Layout.ROW_MAJOR else self.shape
+        if len(arg0) != len(whole) or any(not 0 <= a < b <= dim for a, b, dim in zip(arg0, arg1, whole, strict=True)):
+            raise _core.error(InvalidArgument, f"cannot take [{list(arg0)}, {list(arg1)}) of {whole}", "ttnn.Tensor.unpad")
+        values = self._padded_values if hasattr(self, "_padded_values") else self._read()
+        return Tensor(values[tuple(slice(a, b) for a, b in zip(arg0, arg1, strict=True))], self.dtype)
 
     def pad_to_tile(self, arg: float) -> Tensor:
-        """The logical tensor is unchanged; padding holds no values in the simulator."""
+        """Host tensors: padded to whole tiles; the logical tensor is unchanged."""
         self._need_host("pad_to_tile")
-        return Tensor(self)
+        if self.layout == Layout.TILE:
+            return Tensor(self)
+        shape = tuple(self.shape)
+        return self.pad([*shape[:-2], *(-(-extent // TILE_SIZE) * TILE_SIZE for extent in shape[-2:])], [0] * len(shape), arg)
 
     def unpad_from_tile(self, arg: Sequence[int]) -> Tensor:
         self._need_host("unpad_from_tile")
-        if list(arg) == list(self.shape):
-            return Tensor(self)
+        if self.layout != Layout.ROW_MAJOR:
+            raise _core.error(InvalidArgument, f"expected layout ROW_MAJOR, got {self.layout}; use to_layout", "ttnn.Tensor.unpad_from_tile")
+        if any(extent % TILE_SIZE for extent in list(self.padded_shape)[-2:]):
+            message = f"expected a padded shape of whole tiles, got {self.padded_shape}; use pad_to_tile"
+            raise _core.error(InvalidArgument, message, "ttnn.Tensor.unpad_from_tile")
         return self.unpad([0] * len(arg), arg)
 
     def host_buffer(self) -> Any:
@@ -433,9 +447,8 @@ def _indices(index: Any, shape: tuple[int, ...], *, on_device: bool) -> tuple[li
                 raise TypeError("ttnn.Tensor.__getitem__(): host tensors take no negative bounds; move the tensor to a device")
             start, stop = (bound + size if bound < 0 else bound for bound in (start, stop))
             if step < 1 or start < 0 or stop < start:
-                message = (
-                    f"slice [{item.start}:{item.stop}:{item.step}] of dimension {dim} (size {size}): end {stop} must be greater than or equal to start {start}"
-                )
+                reason = f"the step must be at least 1, got {step}" if step < 1 else f"end {stop} must be greater than or equal to start {start}"
+                message = f"slice [{item.start}:{item.stop}:{item.step}] of dimension {dim} (size {size}): {reason}"
                 raise _core.error(InvalidArgument, message, "ttnn.Tensor.__getitem__")
             kept_dims.append(dim)
         elif isinstance(item, int):

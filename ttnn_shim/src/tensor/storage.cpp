@@ -295,6 +295,7 @@ Tensor make_in_place(const Tensor& tensor, const TensorSpec& spec) {
 }
 
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec) {
+    SHIM_CHECK(tensor.is_allocated(), "the tensor {} was deallocated", tensor.tensor_spec());
     SHIM_CHECK(
         spec.logical_shape().volume() == tensor.logical_volume(), "cannot view shape {} as {}: the volumes differ", tensor.logical_shape(),
         spec.logical_shape());

@@ -494,6 +494,9 @@ void prepare(
                    : prepare_weights(
                          raw_weights(weight, p.conv), shape, dtype, device, weight_rows(p.conv, input, dtype, p.settings, device), columns);
     if (!p.bias) return;
+    SHIM_CHECK(
+        is_on_device(*p.bias) || p.bias->layout() == Layout::ROW_MAJOR,
+        "bias_tensor: a bias on the host must have layout ROW_MAJOR, got {}", p.bias->layout());
     if (!is_on_device(*p.bias) || p.bias->layout() != Layout::TILE)
         p.bias = prepare_bias(is_on_device(*p.bias) ? p.bias->cpu() : *p.bias, shape.out_channels, dtype, device, columns);
     SHIM_CHECK(
@@ -516,14 +519,30 @@ void check_dtypes(const Tensor& input, DataType dtype) {
 }
 
 /// The real package's checks of a config, for any memory of the activation.
-void check_config(const Conv2dConfig& config) {
+void check_config(const Conv2dConfig& config, CoreCoord grid) {
     SHIM_CHECK(
         config.act_block_h_override % TILE_EDGE == 0, "conv_config: act_block_h_override ({}) must be a multiple of 32 (tile height)",
         config.act_block_h_override);
     SHIM_CHECK(  // height and block shards do not read it
         config.act_block_w_div > 0 || (config.shard_layout && config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED),
         "conv_config: act_block_w_div must be greater than 0");
-    SHIM_CHECK(!config.override_sharding_config || config.core_grid, "conv_config: override_sharding_config needs core_grid");
+    if (!config.override_sharding_config) return;
+    SHIM_CHECK(config.core_grid.has_value(), "conv_config: override_sharding_config needs core_grid");
+    const CoreCoord last = config.core_grid->bounding_box().end_coord;
+    SHIM_CHECK(
+        last.x < grid.x && last.y < grid.y, "conv_config: core_grid {} is outside the device's {} x {} cores", *config.core_grid, grid.x,
+        grid.y);
+}
+
+/// A core of width shards reads its channels in act_block_w_div blocks of whole tiles.
+void check_parts_of_depth(const Convolution& conv, const Conv2dConfig& config, CoreCoord grid) {
+    const uint32_t channel_tiles = div_up(conv.window.channels, TILE_EDGE),
+                   depth = conv.window.kernel_h * conv.window.kernel_w *
+                           (channel_tiles / largest_divisor_up_to(channel_tiles, static_cast<uint32_t>(grid.x * grid.y)));
+    const uint32_t block = depth / config.act_block_w_div;
+    SHIM_CHECK(
+        block > 0 && depth % block == 0, "conv_config: act_block_w_div {} does not cut the {} tiles of depth of a core into equal blocks",
+        config.act_block_w_div, depth);
 }
 
 }  // namespace
@@ -535,7 +554,14 @@ Outcome convolve(
     if (settings.config.enable_activation_reuse)  // it holds all weights, and no second block of rows
         settings.config.enable_act_double_buffer = settings.config.enable_weights_double_buffer = false;
     conv.check();
-    check_config(settings.config);
+    const auto [rows_added, columns_added] = conv.output_padding;
+    SHIM_SUPPORTED(
+        rows_added < std::max(conv.window.stride_h, conv.window.dilation_h) &&
+            columns_added < std::max(conv.window.stride_w, conv.window.dilation_w),
+        "output_padding {} x {} is not smaller than the stride or the dilation", rows_added, columns_added);
+    check_config(settings.config, device->shim().grid());
+    if (settings.config.shard_layout == TensorMemoryLayout::WIDTH_SHARDED && !input.is_sharded())
+        check_parts_of_depth(conv, settings.config, device->shim().grid());
     if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first, unless their own memory config says L1
         SHIM_CHECK(input.is_allocated(), "input_tensor: the tensor was deallocated");
         if (whole_in_l1(settings) && settings.config.shard_layout && !conv.weights.transposed)

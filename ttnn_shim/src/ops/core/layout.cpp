@@ -180,9 +180,9 @@ Tensor tilize_with_val_padding(
         input_tensor.dtype() != DataType::UINT8 && input_tensor.dtype() != DataType::INT8,
         "tilize with padding supports BFLOAT16, FLOAT32, UINT32, INT32 and UINT16, got {}", input_tensor.dtype());
     SHIM_CHECK(
-        output_padded_shape.rank() >= 2 && output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 &&
-            output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
-        "output_tensor_shape {} must be tile aligned", output_padded_shape);
+        output_padded_shape.rank() >= std::max<size_t>(2, input_tensor.logical_shape().rank()) &&
+            output_padded_shape[-1] % tt::constants::TILE_WIDTH == 0 && output_padded_shape[-2] % tt::constants::TILE_HEIGHT == 0,
+        "output_tensor_shape {} must be tile aligned and have the rank of the input {}", output_padded_shape, input_tensor.logical_shape());
     check_tiles(input_tensor, output_padded_shape[-1]);
     const Shape input_shape = input_tensor.logical_shape().to_rank(output_padded_shape.rank());
     for (size_t dim = 0; dim < input_shape.rank(); ++dim) {

@@ -126,6 +126,13 @@ Tensor to_memory_config(
     OpScope scope("ttnn.to_memory_config");
     check_device_tensor(tensor, "tensor");
     if (tensor.memory_config() == memory_config && !output_tensor) return tensor;  // whatever dtype is asked for, as in TT-NN
+    if (output_tensor) {
+        SHIM_CHECK(
+            output_tensor->layout() == tensor.layout() && output_tensor->dtype() == dtype.value_or(tensor.dtype()) &&
+                output_tensor->memory_config() == memory_config,
+            "output_tensor: expected {} {} in {}, got {}", dtype.value_or(tensor.dtype()), tensor.layout(), memory_config,
+            output_tensor->tensor_spec());
+    }
     SHIM_CHECK(
         !dtype || *dtype == tensor.dtype() || tensor.layout() == Layout::TILE, "Only tile layout supports dtype conversion, got {} in {}",
         tensor.dtype(), tensor.layout());

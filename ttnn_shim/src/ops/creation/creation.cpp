@@ -64,6 +64,7 @@ Tensor filled(const char* name, const Shape& shape, double value, const Where& w
     SHIM_CHECK(
         where.dtype != DataType::FP8_E4M3 || !written, "dtype: FP8_E4M3 tensors cannot be made by filling, make them with ttnn.to_dtype");
     if (output) {
+        check_device_tensor(*output, "optional_tensor");
         SHIM_CHECK(output->logical_shape() == shape, "optional_tensor: expected shape {}, got {}", shape, output->logical_shape());
         if (has_values(*output))
             fill_elements(

@@ -95,10 +95,14 @@ Tensor bernoulli(
     OpScope scope("ttnn.bernoulli");
     check_device_tensor(input, "input", Layout::TILE);
     SHIM_CHECK(is_floating_point(input.dtype()), "input: expected a floating point dtype, got {}", input.dtype());
+    SHIM_CHECK(
+        !output || ((output->dtype() == DataType::BFLOAT16 || output->dtype() == DataType::FLOAT32) && output->layout() == Layout::TILE &&
+                    output->dtype() == dtype.value_or(output->dtype()) && output->logical_shape() == input.logical_shape()),
+        "output: expected shape {} of BFLOAT16 or FLOAT32 in TILE layout, got {}", input.logical_shape(), output->tensor_spec());
     const uint64_t stream = sequence(seed);
     return launch(
         {.op = strategy::Unary{.ops = {"BERNOULLI"}}, .compute = compute, .name = "BernoulliDeviceOperation"}, {input},
-        {spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
+        {output ? output->tensor_spec() : spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
         [=](std::span<const Tensor> outputs) {
             const F32Values chance(input);
             generate(outputs[0], [&](size_t i) { return uniform_at(stream, i) < chance[i] ? 1.0F : 0.0F; });
@@ -119,7 +123,7 @@ Tensor experimental::dropout(
         !memory_config || memory_config->memory_layout() == input.memory_config().memory_layout(),
         "memory_config: expected the input's memory layout, got {}", *memory_config);
     return launch(
-        {.op = strategy::Unary{.ops = {"DROPOUT"}}, .name = "DropoutDeviceOperation"}, {input},
+        {.op = strategy::Unary{.ops = {"DROPOUT"}}, .name = "DropoutDeviceOperation", .constants = {probability, scale}}, {input},
         {spec_like(input, std::nullopt, memory_config)},
         [=](std::span<const Tensor> outputs) {
             const F32Values values(input);

@@ -151,6 +151,7 @@ Tensor gather(
         !inside || (input.dtype() != DataType::UINT8 && input.dtype() != DataType::INT8), "input: padded tiles of {} are not supported",
         input.dtype());
     SHIM_CHECK(index.layout() == input.layout(), "index: expected layout {} as the input's, got {}", input.layout(), index.layout());
+    SHIM_CHECK(!output || output->shim().buffer != input.shim().buffer, "output_tensor: it must not be the input's memory");
     const Shape& is = index.logical_shape();
     return launch(
         {.op = strategy::Gather{.dim = axis}, .name = "GatherDeviceOperation", .cores = grids}, {input, index},

@@ -142,6 +142,8 @@ Tensor sliced(
                        std::equal(given.ends.begin(), given.ends.end(), shape.begin());
     if (!is_on_device(input)) return sliced_on_host(input, b, whole);
     check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(
+        !output || output->dtype() == input.dtype(), "output_tensor: expected {} as the input, got {}", input.dtype(), output->dtype());
     const MemoryConfig asked = output ? output->memory_config() : memory_config.value_or(input.memory_config());
     MemoryConfig target = asked;
     const auto resolved = [&](const Tensor& source) {  // shards that were asked for without saying which

@@ -261,6 +261,7 @@ Tensor squeeze(const Tensor& input, const ttsl::SmallVector<int>& dims) {
     const Shape& shape = input.logical_shape();
     std::vector<bool> drop(shape.rank(), false);
     if (shape.rank() == 0) {
+        SHIM_CHECK(dims.size() <= 1, "dim: expected at most one dimension for rank 0, got {}", dims.size());
         for (const int dim : dims) SHIM_CHECK(dim == 0 || dim == -1, "dim: {} is outside rank 0", dim);
         return input;
     }

@@ -31,7 +31,6 @@ UnaryStep activation_step(std::string_view name) {
         {"gelu_approx", {GELU_TANH}},
         {"gelu_tanh", {GELU_TANH}},
         {"silu", {SILU}},
-        {"swish", {SILU}},
         {"sigmoid", {SIGMOID}},
         {"sigmoid_approx", {SIGMOID}},
         {"sqrt", {SQRT}},
@@ -49,21 +48,10 @@ UnaryStep activation_step(std::string_view name) {
         {"softplus", UnaryStep(SOFTPLUS, 1.0F, 20.0F)},
         {"mish", {MISH}},
         {"hardsigmoid", {HARDSIGMOID}},
-        {"hardswish", {HARDSWISH}},
-        {"leaky_relu", UnaryStep(LEAKY_RELU, 0.01F)},
-        {"elu", UnaryStep(ELU, 1.0F)},
+        {"hardtanh", UnaryStep(HARDTANH, -1.0F, 1.0F)},
         {"selu", UnaryStep(SELU, 1.0507009873554805F, 1.6732632423543772F)},
-        {"neg", {NEG}},
         {"rsqrt", {RSQRT}},
-        {"exp2", {EXP2}},
-        {"expm1", {EXPM1}},
-        {"log1p", {LOG1P}},
-        {"erf", {ERF}},
-        {"erfc", {ERFC}},
-        {"tanhshrink", {TANHSHRINK}},
-        {"softsign", {SOFTSIGN}},
-        {"logsigmoid", {LOGSIGMOID}},
-        {"log_sigmoid", {LOGSIGMOID}}};
+        {"log1p", {LOG1P}}};
     const auto found = known.find(name);
     if (found == known.end()) {
         std::string names;

@@ -155,7 +155,9 @@ Tensor divide_rounded(
     const DataType left = operand_dtype(a), right = operand_dtype(b);
     const bool whole = left == DataType::INT32 && right == DataType::INT32;
     SHIM_CHECK(!whole || !approximate, "Integer Division does not support fast_and_approximate_mode=true");
-    if (!rounding_mode) return binary_op("ttnn.div", a, b, BinaryOpType::DIV, options);
+    const bool plain =
+        !rounding_mode || (whole && *rounding_mode != "trunc" && *rounding_mode != "floor");  // whole: any other word is None
+    if (plain) return binary_op("ttnn.div", a, b, BinaryOpType::DIV, options);
     SHIM_CHECK(
         *rounding_mode == "trunc" || *rounding_mode == "floor", "rounding_mode: expected trunc, floor or None, got '{}'", *rounding_mode);
     const bool floor = *rounding_mode == "floor";

@@ -233,7 +233,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
         options.dtype.value_or(DataType::INVALID), options.output->dtype());
     if (tb == nullptr && ta->dtype() == DataType::UINT32 && op == BinaryOpType::REMAINDER)
         SHIM_CHECK(scalar_value(std::get<Scalar>(b)) > 0, "divisor must be positive, got {}", scalar_value(std::get<Scalar>(b)));
-    const bool whole_floor = op == BinaryOpType::DIV_FLOOR && options.dtype == DataType::INT32 && ta != nullptr && !real_operand(b);
+    const bool whole_floor =
+        op == BinaryOpType::DIV_FLOOR && options.dtype == DataType::INT32 && ta != nullptr && is_integer(ta->dtype()) && !real_operand(b);
     const auto [result_dtype, integer] = whole_floor ? Policy{DataType::INT32, true} : policy_of(kind_of(a), kind_of(b), op);
     const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
     if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {

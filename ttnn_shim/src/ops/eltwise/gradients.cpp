@@ -62,8 +62,14 @@ struct Programs {
     }
 };
 
+/// A gradient has the dtype of its operand.
+void check_target(const Tensor& target, const Tensor& operand) {
+    SHIM_CHECK(target.dtype() == operand.dtype(), "gradient tensor: expected dtype {}, got {}", operand.dtype(), target.dtype());
+}
+
 /// The tensor that the caller gave, or one like `like` where memory_config says.
 Tensor target_of(const std::optional<Tensor>& given, const Tensor& like, const OptionalMemory& memory_config) {
+    if (given) check_target(*given, like);
     return given ? *given : ttnn::empty_like(like, std::nullopt, std::nullopt, std::nullopt, memory_config);
 }
 
@@ -311,6 +317,7 @@ Gradients mul_bw(
     const auto gradient = [&](bool wanted, const Tensor& of, const Tensor& with,
                               const std::optional<Tensor>& target) -> std::optional<Tensor> {
         if (!wanted) return std::nullopt;
+        if (target) check_target(*target, of);
         const Shape &shape = of.logical_shape(), &whole = grad.logical_shape();
         if (shape == whole) return p.product(grad, with, target);
         ttsl::SmallVector<int> copies;

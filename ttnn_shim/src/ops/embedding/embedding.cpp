@@ -9,12 +9,14 @@
 #include "ops/eltwise/engine.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
+#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 
 using namespace ttnn_shim;
 
 namespace {
 
-void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const Tensor& output) {
+/// `binary`: index 0 is row 0, every other index is row 1.
+void look_up(const Tensor& ids, const Tensor& values, const Shape& table, bool binary, const Tensor& output) {
     const size_t width = table[-1], vocabulary = table[-2], count = output.logical_volume() / std::max<size_t>(1, width);
     const bool wide = ids.dtype() == DataType::UINT32;
     const auto* exact = wide ? data<uint32_t>(ids).data() : nullptr;
@@ -29,7 +31,8 @@ void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const 
     parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
         std::vector<float> row(width);
         for (size_t i = begin; i < end; ++i) {
-            const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
+            const auto index = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
+            const int64_t id = binary && index != 0 ? 1 : index;
             SHIM_CHECK(
                 id >= 0 && id < static_cast<int64_t>(vocabulary), "input_tensor: index {} at position {} is outside the table of {} rows",
                 id, i, vocabulary);
@@ -101,11 +104,19 @@ Tensor embedding(
             shard->shape[0] % 32 == 0 && shard->shape[1] % 32 == 0 && input.logical_volume() % shard->shape[0] == 0 &&
                 table[-1] % shard->shape[1] == 0,
             "memory_config: expected shards of whole tiles that divide {} rows of {}, got {}", input.logical_volume(), table[-1], memory);
-    const Tensor looked_up = launch(
-        {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {input, values},
-        {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
-        [=](std::span<const Tensor> outputs) { look_up(input, values, table, outputs[0]); }, {output})[0];
-    const Tensor result = tilized && !fused ? to_layout(looked_up, Layout::TILE) : looked_up;
+    std::vector<double> constants;
+    if (padding_idx) constants.push_back(*padding_idx);
+    const bool same_rows = output && !fused && output->logical_volume() == shape.volume() && output->logical_shape()[-1] == shape[-1];
+    const Shape written = same_rows ? output->logical_shape() : shape;  // rows of [batch * length, width] too
+    Tensor looked_up = launch(
+        {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation", .constants = constants}, {input, values},
+        {make_spec(written, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
+        [=](std::span<const Tensor> outputs) {
+            look_up(input, values, table, embeddings_type == prim::EmbeddingsType::BINARY, outputs[0]);
+        },
+        {output})[0];
+    if (written != shape) looked_up = reshape(looked_up, shape);
+    const Tensor result = result_layout == looked_up.layout() ? looked_up : to_layout(looked_up, result_layout);
     return output || result.dtype() == result_dtype ? result : typecast(result, result_dtype);
 }
 
@@ -128,8 +139,8 @@ Tensor embedding_bw(
         ids.rank() >= 1 && input.logical_volume() == uint64_t{ids[0]} * ids[-1] && ids[-1] % 32 == 0,
         "input_tensor: expected [batch, length] with a length in whole tiles, got shape {}", ids);
     SHIM_CHECK(
-        rows.rank() == 4 && rows[0] == 1 && rows[1] == 1 && rows[-1] % 32 == 0 && gradient.padded_shape()[2] == input.logical_volume(),
-        "output_gradient_tensor: expected shape [1, 1, {}, width] with a width in whole tiles, got {}", input.logical_volume(), rows);
+        rows.rank() == 4 && rows[0] == 1 && rows[1] == 1 && gradient.padded_shape()[2] == input.logical_volume(),
+        "output_gradient_tensor: expected shape [1, 1, {}, width], got {}", input.logical_volume(), rows);
     SHIM_CHECK(weight.logical_shape().rank() >= 2, "weight_tensor: expected rank 2 or more, got shape {}", weight.logical_shape());
     const uint32_t vocabulary = weight.logical_shape()[-2], width = rows[-1];
     const MemoryConfig memory = output ? output->memory_config() : memory_config.value_or(gradient.memory_config());

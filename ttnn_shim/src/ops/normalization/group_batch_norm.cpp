@@ -68,7 +68,7 @@ Tensor batch_norm(
         if (tensor) inputs.push_back(*tensor);
     }
     return launch(
-        {.op = strategy::BatchNorm{.training = training}, .compute = compute, .name = "BatchNormOperation"}, inputs,
+        {.op = strategy::BatchNorm{.training = training}, .compute = compute, .name = "BatchNormOperation", .constants = {eps}}, inputs,
         {spec_like(input, std::nullopt, memory_config)},
         [=](std::span<const Tensor> outputs) {
             const F32Values values(input);

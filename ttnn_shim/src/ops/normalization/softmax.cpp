@@ -334,6 +334,9 @@ Tensor softmax(
 }
 Tensor softmax_in_place(
     const Tensor& input, int dim, const SoftmaxProgramConfig& program_config, OptionalCompute compute, bool numeric_stable) {
+    SHIM_CHECK(
+        dim == -1 || dim == static_cast<int>(input.logical_shape().rank()) - 1, "dim: expected the last dimension of {}, got {}",
+        input.logical_shape(), dim);
     return run_softmax(
         "ttnn.softmax_in_place", input,
         {.dim = dim, .stable = numeric_stable, .in_place = true, .compute = compute, .sharded = for_shards(program_config)});

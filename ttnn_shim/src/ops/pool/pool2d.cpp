@@ -320,6 +320,7 @@ std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settin
     SHIM_CHECK(
         !settings.indices || uint64_t{window.in_h} * window.in_w <= MAX_INDEXED_PIXELS,
         "return_indices: expected at most {} pixels per image, got {}", MAX_INDEXED_PIXELS, uint64_t{window.in_h} * window.in_w);
+    SHIM_CHECK(!settings.indices || settings.layout == Layout::ROW_MAJOR, "output_layout: expected ROW_MAJOR with return_indices");
     SHIM_CHECK(
         settings.dtype == DataType::BFLOAT16 || settings.dtype == DataType::BFLOAT8_B || settings.dtype == DataType::BFLOAT4_B,
         "dtype: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", settings.dtype);

@@ -50,8 +50,9 @@ ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::
 }  // namespace ttnn_shim
 
 namespace {
-void check_chunks(const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {
+void check_program(const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config, const Tensor& q) {
     if (!config) return;
+    check_attention_grid(config->compute_with_storage_grid_size, q);
     for (const auto& [name, size] : {std::pair{"q_chunk_size", config->q_chunk_size}, std::pair{"k_chunk_size", config->k_chunk_size}})
         SHIM_CHECK(size > 0 && size % 32 == 0, "program_config: {} must be a positive multiple of 32, got {}", name, size);
 }
@@ -119,7 +120,7 @@ Tensor scaled_dot_product_attention(
     SHIM_CHECK(sk[2] == sv[2], "input_tensor_k and _v: expected one sequence length, got {} and {}", sk[2], sv[2]);
     SHIM_CHECK(sk[3] == sq[3], "input_tensor_k: expected head dimension {}, got {} (is the key transposed?)", sq[3], sk[3]);
     SHIM_CHECK(sv[3] == sk[3], "K and V hidden dim must match: got {} and {}", sk[3], sv[3]);
-    check_chunks(program_config);
+    check_program(program_config, q);
     if (attention_sink) check_sink(*attention_sink, sq[1]);
     SHIM_CHECK(!is_causal || !attn_mask, "attn_mask: not allowed when is_causal is True (the default); pass is_causal=False");
     SHIM_CHECK(!is_causal || sq[2] == sk[2], "is_causal: expected equal query and key lengths, got {} and {}", sq[2], sk[2]);
@@ -204,6 +205,7 @@ std::vector<Tensor> joint_attention(const arguments::transformer::joint_scaled_d
     SHIM_CHECK(
         first[0] == second[0] && first[1] == second[1] && first[3] == second[3],
         "input and joint tensors: expected one batch, head count and head size, got shapes {} and {}", first, second);
+    check_program(args.program_config, in[0]);
     const float factor = args.scale.value_or(1.0F / std::sqrt(static_cast<float>(first[3])));
     strategy::Sdpa attention{.is_causal = false, .mask = false};
     add_sdpa_config(attention, args.program_config);

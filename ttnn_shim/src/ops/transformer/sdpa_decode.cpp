@@ -59,7 +59,9 @@ std::vector<std::byte> first_columns(const std::byte* source, size_t rows, size_
 void check_decode_operand(const Tensor& tensor, const char* name, bool query) {
     check_device_tensor(tensor, name);
     const MemoryConfig& memory = tensor.memory_config();
-    SHIM_CHECK(query || tensor.layout() == Layout::TILE, "{} must have layout TILE, got {}", name, tensor.layout());
+    SHIM_CHECK(
+        tensor.layout() == Layout::TILE || (query && memory.is_sharded()), "{} must have layout TILE{}, got {}", name,
+        query ? " unless it is height sharded" : "", tensor.layout());
     SHIM_CHECK(
         tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()), "{}: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}",
         name, tensor.dtype());
@@ -76,19 +78,21 @@ uint32_t chunk_of(uint32_t keys) {
     return chunk;
 }
 
-void check_chunks(const Decode& d, uint32_t keys) {
+void check_chunks(const Decode& d, const Tensor& k) {
+    const uint32_t keys = k.padded_shape()[2];
     const bool given = d.program_config && d.program_config->k_chunk_size > 0;
     if (!given && d.page_table) return;
-    const auto chunk = given ? static_cast<uint32_t>(d.program_config->k_chunk_size) : chunk_of(keys);
+    const auto chunk = given ? static_cast<uint32_t>(d.program_config->k_chunk_size) : chunk_of(k.logical_shape()[2]);
     SHIM_CHECK(
-        chunk % 32 == 0 && (chunk & (chunk - 1)) == 0, "program_config: k_chunk_size must be a power of two and a multiple of 32, got {}",
-        chunk);
+        chunk % 32 == 0 && (chunk & (chunk - 1)) == 0, "{} must be a power of two and a multiple of 32, got {}",
+        given ? "program_config: k_chunk_size" : "the largest power of two that divides the keys' length", chunk);
     SHIM_CHECK(d.page_table || keys % chunk == 0, "program_config: k_chunk_size {} does not divide the {} keys", chunk, keys);
 }
 
 /// The cores of a head of keys join their parts by a tree of at most six rounds.
 void check_cores(const Decode& d, const Tensor& q, uint32_t users, uint32_t kv_heads) {
     const CoreCoord grid = d.program_config ? d.program_config->compute_with_storage_grid_size : machine_of(q).grid();
+    check_attention_grid(grid, q);
     const uint64_t available = grid.x * grid.y, most = d.program_config ? d.program_config->max_cores_per_head_batch : available;
     SHIM_CHECK(available >= users, "program_config: {} users need as many cores, got {}", users, available);
     SHIM_CHECK(most > 0, "program_config: max_cores_per_head_batch must be greater than 0");
@@ -103,6 +107,10 @@ void check_decode(const Tensor& q, const Tensor& k, const Shape& sv, const Decod
     SHIM_CHECK(
         !d.positions || !d.page_table || d.positions->dtype() == DataType::INT32, "cur_pos_tensor: expected INT32, got {}",
         d.positions ? d.positions->dtype() : DataType::INT32);
+    SHIM_CHECK(
+        !d.positions || d.positions->padded_shape().volume() == d.positions->padded_shape()[-1],
+        "cur_pos_tensor: expected all positions in its last dimension (ROW_MAJOR), got shape {} padded {}",
+        d.positions ? d.positions->logical_shape() : Shape(), d.positions ? d.positions->padded_shape() : Shape());
     SHIM_CHECK(d.v_width || sv[3] == sq[3], "input_tensor_v: expected {} columns, got shape {}", sq[3], sv);
     if (d.page_table) {
         check_device_tensor(*d.page_table, "page_table_tensor", Layout::ROW_MAJOR);
@@ -141,7 +149,7 @@ void check_decode(const Tensor& q, const Tensor& k, const Shape& sv, const Decod
     SHIM_CHECK(
         !d.causal || d.positions || d.listed.size() == users, "cur_pos: expected {} positions (or cur_pos_tensor), got {}", users,
         d.listed.size());
-    check_chunks(d, k.padded_shape()[2]);
+    check_chunks(d, k);
     check_cores(d, q, users, sk[1]);
     for (const int64_t position : d.listed)
         SHIM_CHECK(d.page_table || position < sk[2], "cur_pos: position {} is beyond the {} keys", position, sk[2]);
