@@ -348,3 +348,10 @@ def test_trend_of_a_series_with_a_large_mean() -> None:
     """The device pools bfloat16, of which numbers around 1000 have three bits behind the point."""
     series = 1000 + torch.randn(2, 3, 48, generator=torch.Generator().manual_seed(0))
     check(lambda x: x - F.avg_pool1d(F.pad(x, (2, 2), "replicate"), 5, 1), series, tolerance=1e-2)
+
+
+def test_means_of_integers_beside_a_small_spread() -> None:
+    """The matrix engine reads 11 bits of a float32: a mean that is off by 500 leaves nothing of a variance of 7."""
+    check(lambda a: (a.float().var(), a.float().std(1), a.double().mean(1).round().long()), _draw(10**6, 10**6 + 9, 3, 8), tolerance=1e-2)
+    check(lambda a: (a.float().mean(1), a.float().mean()), _draw(-LARGEST, LARGEST, 3, 8), tolerance=1e-6)
+    check(lambda a: (a.float().mean(0), (a * 3).float().mean().long()), _draw(0, 250, 3, 8, dtype=torch.uint8), tolerance=1e-6)

@@ -14,8 +14,9 @@ from alchemist.ir.op_class import has_trait
 from alchemist.ops.axes import dims_of
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
-from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, Tensor, layout, rule
 from alchemist.passes.lower.eltwise import within_width
+from alchemist.passes.signs import magnitude
 
 MOST_ONES = 1 << 18
 """Elements of the matrix that collects the rows of images."""
@@ -35,10 +36,8 @@ def reduction(c: Lowering, op: Operation) -> None:
     if image is not None and set(axes) == {image[1], image[2]}:
         _image_reduction(c, op, name, image)
         return
-    if name == "mean" and dtype == "f32" and _is_of_integers(source):
-        total = reduce_to(c, "sum", c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim")))
-        count = math.prod(dims[axis] for axis in axes)
-        c.set(result, c.emit("divide", [total, c.scalar(float(count), dtype)], note="ttnn.mean multiplies by 1 / count, which rounds whole means"))
+    if name == "mean" and dtype == "f32" and (whole := _integers_of(source)) is not None:
+        c.set(result, c.reshape(_mean_of_integers(c, source, whole, axes), shape(result)))
         return
     if name == "mean" and dtype == "f32" and _is_taken_off(op):
         c.set(result, c.reshape(_centre(c, c.get(source, TILE, dtype), axes), shape(result)))
@@ -47,12 +46,28 @@ def reduction(c: Lowering, op: Operation) -> None:
     c.set(result, within_width(c, reduced, access.element_type(result)))
 
 
-def _is_of_integers(value: SSAValue) -> bool:
-    """Whether floats are a cast of integers: their sum is exact, and a whole quotient of it too."""
+def _integers_of(value: SSAValue) -> SSAValue | None:
+    """The integers that floats are a cast of."""
     cast = value.owner
     if not isinstance(cast, Operation) or cast.name != "ttir.typecast":
-        return False
-    return access.element_type(cast.operands[0]).startswith(("i", "si", "ui")) and access.element_type(cast.operands[0]) not in ("i1", "ui1")
+        return None
+    element = access.element_type(cast.operands[0])
+    return cast.operands[0] if element.startswith(("i", "si", "ui")) and element not in ("i1", "ui1") else None
+
+
+def _mean_of_integers(c: Lowering, floats: SSAValue, integers: SSAValue, axes: tuple[int, ...]) -> SSAValue:
+    """The mean with kept dims, whole where the exact one is: ttnn.mean multiplies by 1 / count, which is rounded.
+
+    A sum of int32 is exact modulo 2^32. Where it may not fit, the sum of floats, of which the matrix engine reads 11 bits, tells how often it wrapped.
+    """
+    kept_dims = _reduced(shape(floats), axes, True)
+    count = math.prod(shape(floats)[axis] for axis in axes)
+    total = Tensor(c, reduce_to(c, "sum", c.get(integers, TILE, "si32"), axes, kept_dims, True)).cast("f32")
+    if magnitude(integers) * count >= 1 << 31:
+        about = reduce_to(c, "sum", c.get(floats, TILE, "f32"), axes, kept_dims, True)
+        wrapped = c.emit("subtract", [about, total.ssa], note="a sum of int32 wraps: the sum of floats, which has 11 bits of each, tells how often")
+        total = total + (Tensor(c, wrapped) * 2.0**-32 + 0.5).op("floor") * 2.0**32
+    return c.emit("divide", [total.ssa, c.scalar(float(count), "f32")], note="ttnn.mean multiplies by 1 / count, which rounds whole means")
 
 
 def _is_taken_off(op: Operation) -> bool:
