@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alchemist.ir.scopes import common_prefix
-from alchemist.ops.spec import Arg
+from alchemist.ops.spec import Arg, Kind
 from alchemist.program import model
 from alchemist.program.alignment import Aligned, align, constant_kind
 from alchemist.program.alpha_renaming import Mismatch
@@ -75,7 +75,8 @@ class _Cluster:
     aligned: Aligned
 
     def constants(self, index: int) -> list[model.NumberArgument]:
-        return [*self._said(self.members[index]), *(model.NumberArgument(word, values[index]) for word, values in self.aligned.added.items())]
+        added = (model.NumberArgument(word, _passed(values[index]) or values[index]) for word, values in self.aligned.added.items())
+        return [*self._said(self.members[index]), *added]
 
     def _said(self, member: _Candidate) -> list[model.NumberArgument]:
         return [one for one in member.said if one not in self.fixed]
@@ -112,7 +113,8 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str], cla
     calls: dict[Hashable, tuple[str, list[model.NumberArgument]]] = {}
     listed = (cluster for found in clusters.values() for cluster in found)
     for cluster in sorted(listed, key=lambda one: (len(one.members[0].said), len(_inner_modules(one.members[0].function)))):  # fewest words first
-        if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
+        kept = any(_passed(value) for one in model.statements(cluster.aligned.function.body) if isinstance(one, model.Call) for _, value in one.arguments)
+        if kept or len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
             continue
         first = cluster.members[0]
         plain = "_".join([first.function.name, *map(_word, cluster.fixed)])
@@ -139,6 +141,14 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str], cla
 
     made, calling = casting_inside(made, [replace(function, body=without_unread_device(mapped(function.body, change))) for function in functions])
     return [*made, *calling]
+
+
+_PASSED = "ttnn.Matmul"
+"""The class of what stands for a program config that a call passes on from its function's parameters: it differs from every other call's."""
+
+
+def _passed(value: model.Value) -> model.Value | None:
+    return value.fields[0][1] if isinstance(value, model.Record) and value.class_name == _PASSED else None
 
 
 def _identity(candidate: _Candidate) -> Hashable:
@@ -221,6 +231,8 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
         elif arg.name in _SAID and not weightless and constant_kind(value) == _SAID[arg.name]:
             said.append(model.NumberArgument(arg.name, value))
             inner = model.ParameterRef(arg.name)
+        elif isinstance(value, model.ParameterRef) and arg.kind is Kind.PROGRAM_CONFIG:
+            inner = model.Record(_PASSED, (("parameter", value), ("call", model.Literal(repr(statement)))))
         elif (arg.name in _SAID and not weightless) or isinstance(value, model.NumberRef | model.ParameterRef) or _has_numbers(value):
             return None
         arguments.append((arg, inner))
@@ -236,7 +248,7 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
     constants = (model.Parameter(one.name, _SAID.get(one.name, "number")) for one in said)
     collections = () if weightless else (model.Parameter("weights", "weights"),)
     function = model.Function(name, (*parameters, *collections, *constants), body, 1, doc)
-    alike = (statement.spec.name, name, tuple((arg.name, type(value)) for arg, value in statement.arguments))
+    alike = (statement.spec.name, name, tuple((arg.name, type(value)) for arg, value in arguments))
     return _Candidate(function, tuple(tensors), module, alike, statement, tuple(said))
 
 
