@@ -30,6 +30,14 @@ def run(*calls: Call) -> Run:
 BEFORE = run(call("linear", 3, 5000), call("add", 4), call("layer_norm", 5, 2000), call("relu", 9, module="head"))
 
 
+def test_the_fidelity_of_a_call_is_that_of_a_program_with_one() -> None:
+    """An activation behind a product may take longer than the product, but has none."""
+    made = profile(2)
+    product, activation = made.programs
+    made.programs = [product, dataclasses.replace(activation, call_id=product.call_id, fidelity="", kernel_ns=2 * product.kernel_ns)]
+    assert [call.setup["fidelity"] for call in run_of(made).calls] == ["HiFi2"]
+
+
 @pytest.mark.parametrize(
     ("after", "expected", "changes"),
     [
