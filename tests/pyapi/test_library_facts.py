@@ -133,6 +133,14 @@ def test_refused_by_the_signature(make: Callable[[], Any]) -> None:
         make()
 
 
+def test_a_host_tensor_is_not_deallocated() -> None:
+    tensor = ttnn.from_torch(torch.ones(2, 2), dtype=ttnn.bfloat16)
+    ttnn.deallocate(tensor)
+    tensor.deallocate(True)
+    assert tensor.is_allocated()
+    assert ttnn.to_torch(tensor).sum() == 4
+
+
 def test_an_embedding_writes_rows_that_are_given(device: Any) -> None:
     weight, ids = torch.randn(81, 64).bfloat16(), torch.tensor([[5, 1, 0, 1] * 8], dtype=torch.int32)
     table, index = _put(device, weight, layout=ROWS), _put(device, ids, ttnn.uint32, ROWS)

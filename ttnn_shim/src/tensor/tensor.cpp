@@ -158,9 +158,8 @@ Tensor create_device_tensor(const TensorSpec& spec, MeshDevice* device, std::opt
 namespace ttnn_shim {
 
 void deallocate(const std::shared_ptr<TensorAttributes>& tensor, bool force, long own) {
-    if (!tensor) return;
-    const auto& device = tensor->buffer->device();
-    const TensorKeeper* keeper = device ? device->shim().keeper() : nullptr;
+    if (!tensor || !tensor->buffer->device()) return;  // as in TT-NN, a host tensor keeps its values
+    const TensorKeeper* keeper = tensor->buffer->device()->shim().keeper();
     const long kept = keeper == nullptr ? 0 : keeper->references(*tensor);
     if (force || (tensor.use_count() <= own + kept && tensor->buffer.use_count() == 1)) tensor->buffer->release();
 }
