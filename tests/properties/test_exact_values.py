@@ -305,6 +305,8 @@ def test_jax() -> None:
     def forward(a: Any, b: Any, u: Any) -> Any:
         windows = jax.lax.reduce_window(a, jnp.int32(-LARGEST - 1), jax.lax.max, (1, 3), (1, 1), "SAME"), jnp.cumsum(a, 1)
         unsigned = u // 7, u % 1001, u >> 3, jnp.sort(u, 1), u.astype(jnp.int32), jnp.argmin(u, 1), u > u[0, 0]
+        top = jnp.uint32(3_000_000_000)
+        unsigned = *unsigned, u > top, u <= top, jnp.maximum(u, top), jnp.clip(u, 7, top), u // top, u % top
         return a // b, a % b, jax.lax.div(a, b), a @ b.T, jnp.argmin(a, 1), jnp.sort(a, 1), a[b[0] % 4], jnp.take(a.reshape(-1), b % 24), *windows, *unsigned
 
     check(forward, a, b, u, capturing=capture_jax)

@@ -130,6 +130,8 @@ _JAX = (
     "table[at]", "table[at, 0]", "floats[at] - 1", "jnp.take(floats, at, axis=0)", "{x}.astype(jnp.int32)", "{x}.astype(jnp.uint8)", "{x}.astype(jnp.float32).astype(jnp.int32)",
     "jnp.any({x}, 1)", "jnp.concatenate([{x}, {y}], 0)", "jnp.roll({x}, 1, 1)", "jnp.pad({x}, 1)", "jnp.flip({x}, 0)", "jnp.tril({x})", "{x}.at[1].set(3)", "{x}.at[i].add(1)",
     "jnp.take_along_axis({x}, (jnp.abs({y}) % 4).astype(jnp.int32), 0)", "jnp.searchsorted(jnp.array([0, 3, 90]), {x}.astype(jnp.int32))", "jax.lax.population_count({x})",
+    "jnp.maximum({x}, ({x} * 0 - 7).max())", "({x} > jnp.array(jnp.iinfo({x}.dtype).max // 3 * 2, {x}.dtype)).astype({x}.dtype)", "{x} % jnp.array(jnp.iinfo({x}.dtype).max // 3 * 2, {x}.dtype)",
+    "jnp.minimum({x}, jnp.array(jnp.iinfo({x}.dtype).max // 3 * 2, {x}.dtype))",
 )  # fmt: skip
 
 

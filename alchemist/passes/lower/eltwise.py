@@ -114,21 +114,27 @@ for _name in named("ttir", "elementwise_unary"):
 _ROUNDED = short_names("ttnn", "truth", "extreme")
 """Ops that read a number as the tensors' data type has it, as frameworks do: `x == 0.1` is true where x is bfloat16(0.1)."""
 
+_DIVIDES = ("remainder", "fmod")
+
 
 def rounded_to(dtype: str, number: float) -> float:
     """Rounds a number to a device data type; arithmetic reads numbers in float32."""
     return float(ml_dtypes.bfloat16(number)) if dtype == "bf16" else float(np.float32(number))
 
 
-def scalar_of(c: Lowering, value: SSAValue, dtype: str, *, rounded: bool = False) -> SSAValue | None:
-    """An inline scalar for a constant whose elements are equal, else None. rounded: to the data type."""
+def scalar_of(c: Lowering, value: SSAValue, dtype: str, *, rounded: bool = False, ordered: bool = False) -> SSAValue | None:
+    """An inline scalar for a constant whose elements are equal, else None.
+
+    rounded: to the data type. ordered: the op sees which number is larger; a scalar has a sign, which a uint32 from 2^31 on has not.
+    """
     number = uniform(constant_of(value))
     if number is None:
         return None
     if isinstance(number, bool):
         number = int(number)
     if dtype in INTEGERS:
-        return c.scalar(int(number), dtype) if float(number).is_integer() else None
+        fits = float(number).is_integer() and (dtype != "u32" or not ordered or number < 1 << 31)
+        return c.scalar(int(number), dtype) if fits else None
     return c.scalar(rounded_to(dtype, number) if rounded else float(number), dtype)
 
 
@@ -218,7 +224,11 @@ def binary(c: Lowering, op: Operation) -> None:
     if swap:
         lhs, rhs, name = rhs, lhs, _SWAPPED[name]
     order = _image_order(c, (lhs, rhs), dims)
-    literal = scalar_of(c, rhs, work, rounded=name in _ROUNDED) if name in ACCEPTS_SCALAR and shape(lhs) == dims else None
+    literal = (
+        scalar_of(c, rhs, work, rounded=name in _ROUNDED, ordered=name in _ROUNDED or name in _DIVIDES)
+        if name in ACCEPTS_SCALAR and shape(lhs) == dims
+        else None
+    )
     first_literal = None
     if literal is None and name in ("subtract", "divide") and shape(rhs) == dims:
         first_literal = scalar_of(c, lhs, work)

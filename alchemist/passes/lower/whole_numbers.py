@@ -92,7 +92,8 @@ def quotient(c: Lowering, op: Operation) -> SSAValue:
             return c.emit("logical_right_shift", [a.ssa, bits], note=f"x // {int(number)}: no x is negative")
         if max(-low, high) < _HALF_STEP:
             return ((a.cast("f32") + 0.5) * (1.0 / float(number))).op("floor").cast(dtype).ssa
-    b = Tensor(c, c.scalar(int(number), dtype) if number and shape(dividend) == dims else c.get(rhs, TILE, dtype))
+    inline = number and shape(dividend) == dims and number < 1 << 31  # a scalar has a sign
+    b = Tensor(c, c.scalar(int(number), dtype) if number and inline else c.get(rhs, TILE, dtype))
     rest = Tensor(c, c.get(written[1], TILE, dtype)) if written is not None else a.op("remainder", b)
     divisor = Tensor(c, c.scalar(float(number), "f32")) if number and b.shape == () else b.cast("f32")
     floored = _floored(a, rest, b, divisor, magnitude(dividend) // max(1, abs(int(number or 1))))
