@@ -84,7 +84,7 @@ _NOUNS = {"add": "total", "subtract": "difference", "multiply": "product", "divi
 NEUTRAL: Mapping[str, tuple[float, bool]] = {
     **{"add": (0, True), "subtract": (0, False), "multiply": (1, True), "div": (1, False), "pow": (1, False)},
     **{"bitwise_or": (0, True), "bitwise_xor": (0, True), "bitwise_and": (-1, True)},
-    **dict.fromkeys(("logical_left_shift", "logical_right_shift", "right_shift"), (0, False)),
+    **dict.fromkeys("logical_left_shift logical_right_shift right_shift".split(), (0, False)),
 }
 """TTIR op -> the number n for which x op n is x, and whether n op x is x too."""
 TTIR_NAMES = {"divide": "div"}

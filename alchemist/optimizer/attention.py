@@ -14,7 +14,7 @@ from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.machine import Machine
 
 CONFIG = "alchemist.program_config"
-COMPUTE = "alchemist.compute_config"
+COMPUTE = compute.ATTENTION_FIELD
 
 
 def _chunks(length: int) -> list[int]:

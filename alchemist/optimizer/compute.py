@@ -19,7 +19,9 @@ from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import layout_of
 
 _BLOCK = ("bfp_bf8", "bfp_bf4")
-_FIELD = "compute_config"
+_FIELD, ATTENTION_FIELD = "compute_config", "alchemist.compute_config"
+_ATTENTION = "ttnn.scaled_dot_product_attention"
+"""Decoding's has another default."""
 
 
 def _config(fidelity: str, approx: bool, fp32: bool, packer: bool) -> StructAttr:
@@ -59,16 +61,22 @@ def given(op: Operation, name: str) -> bool:
 
 
 def repeat_for_equal_calls(func: FuncOp, architecture: str) -> None:
-    """Products and norms without a compute config get the default that another one has written out: who edits the constant changes all of them."""
+    """Products, norms and attention without a compute config get the default that another one has written out: who edits the constant changes all of them."""
     defaults = {op: default for op in func.walk() if (default := _default(op, architecture)) is not None}
-    written = [default for op, default in defaults.items() if access.attr(op, _FIELD) == default.python()]
+    written = [default for op, default in defaults.items() if access.attr(op, _field(op)) == default.python()]
     for op, default in defaults.items():
-        if default in written and not given(op, _FIELD):
-            access.set_attr(op, _FIELD, default)
+        if default in written and not given(op, _field(op)):
+            access.set_attr(op, _field(op), default)
+
+
+def _field(op: Operation) -> str:
+    return ATTENTION_FIELD if op.name == _ATTENTION else _FIELD
 
 
 def _default(op: Operation, architecture: str) -> StructAttr | None:
-    """What the library takes for a product or norm without a compute config; None for other ops."""
+    """What the library takes for a product, norm or attention without a compute config; None for other ops."""
     if has_trait(op, "product"):
         return of_matmul(op, architecture)
+    if op.name == _ATTENTION:
+        return of_attention()
     return of_norm() if has_trait(op, "row_norm") else None

@@ -33,6 +33,8 @@ _REASON = re.compile(r"(?:: \w+ is faster so| for \w+(?: and \w+)?)$")
 REVERSE = "reverse"
 """The parameter of a function for both directions of a sequence."""
 _SHAPE = re.compile(r"\[[^\]]*\]")
+_SHARDED = re.compile(r"to (?:block|height|width) shards")
+_DTYPE = re.compile(r"(bfloat\d+(?:_b)?|float32|u?int\d+)\b")
 NOTHING = model.Literal(None)
 """A config that some calls leave to the library."""
 OPTIONAL = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
@@ -78,7 +80,8 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
         said = f"; {what} those of the first call"
         doc += said
         listed = any(one.note != other.note for function in members for one, other in zip(function.parameters, first.parameters, strict=True))
-        brief += said if brief and (not listed or any(function.brief != brief for function in members)) else ""
+        differs = not listed or any(function.brief != brief for function in members)
+        brief += (" in the first call" if listed else said) if brief and differs else ""
     scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
     columns = zip(*(function.parameters for function in members), strict=True)
     noted = [replace(one, note=_notes([other.note for other in column])) for one, column in zip(first.parameters, columns, strict=True)]
@@ -99,11 +102,16 @@ def _filled(values: Sequence[model.Value]) -> tuple[model.Value, ...]:
 
 def _shared_note(notes: Sequence[str]) -> str:
     """The comment beside a call in all functions; a shape that is another one in some of them is left out, and a move's reason."""
+    if len(set(notes)) == 1:
+        return notes[0]
     places = {_REASON.sub("", note) for note in notes}
-    if len(places) == 1 < len(set(notes)) and next(iter(places)).startswith("to "):
+    if len(places) == 1 and next(iter(places)).startswith("to "):
         return next(iter(places))
-    ends = {note.rpartition(", ")[2] for note in notes}
-    return notes[0] if len(set(notes)) == 1 else ends.pop() if len(ends) == 1 and "]" not in notes[0].rpartition(", ")[2] else ""
+    without_shapes = {_SHARDED.sub("to shards", _SHAPE.sub("", note)).strip(" ,") for note in notes}
+    if len(without_shapes) == 1:
+        return without_shapes.pop()
+    dtypes = {match[1] if (match := _DTYPE.match(_SHAPE.sub("", note).strip(" ,"))) else "" for note in notes}
+    return dtypes.pop() if len(dtypes) == 1 else ""
 
 
 def _notes(notes: Sequence[str]) -> str:

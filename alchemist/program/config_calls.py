@@ -55,7 +55,7 @@ def _configs(value: model.Value) -> Iterator[model.Value]:
         yield value
 
 
-_SHARDS = "Names of shards: rows x columns of 32x32 tiles; ON: rows x columns of cores."
+_SHARDS, _ON_CORES = "Names of shards: rows x columns of 32x32 tiles", "; ON: rows x columns of cores"
 
 
 def comment_of(value: model.Value, comment: str, calls: Mapping[model.Value, ConfigCall]) -> str:
@@ -63,7 +63,9 @@ def comment_of(value: model.Value, comment: str, calls: Mapping[model.Value, Con
     if value not in calls:
         return comment
     if isinstance(value, model.MemoryConfig):
-        return _SHARDS if value == next(one for one in calls if isinstance(one, model.MemoryConfig)) else ""
+        shards = [(call.function, call.parts[0]) for one, call in calls.items() if isinstance(one, model.MemoryConfig)]
+        on_cores = _ON_CORES if len(set(shards)) < len(shards) else ""
+        return f"{_SHARDS}{on_cores}." if value == next(one for one in calls if isinstance(one, model.MemoryConfig)) else ""
     return _BLOCK.sub("", comment)
 
 

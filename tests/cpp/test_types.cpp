@@ -171,13 +171,15 @@ TEST(tensors_of_one_value) {
         Tensor::from_vector(std::vector<int32_t>{1}, TensorSpec({1}, DataType::FLOAT32, Layout::ROW_MAJOR)));
     CHECK_THROWS(InvalidArgument, "a FLOAT32 tensor cannot be read as UINT32", of({7}, Shape({1})).to_vector<uint32_t>());
     CHECK_THROWS(InvalidArgument, "the tensor is empty", Tensor().logical_shape());
-    auto gone = of({7}, Shape({1}));
-    CHECK(is_cpu_tensor(gone) && !is_device_tensor(gone));
+    auto host = of({7}, Shape({1}));
+    CHECK(is_cpu_tensor(host) && !is_device_tensor(host));
     const auto device = open_device({.card = "n150"}), other = open_device({.card = "n150"});
-    const auto there = gone.to_device(device.get());
+    const auto there = host.to_device(device.get());
     CHECK(!is_cpu_tensor(there) && is_device_tensor(there));
     CHECK_EQ(there.to_device(device.get()).buffer_address(), there.buffer_address());
     CHECK_THROWS(InvalidArgument, "the tensor is already on another device", there.to_device(other.get()));
+    host.deallocate(true);  // a host tensor keeps its values
+    auto gone = host.to_device(device.get());
     gone.deallocate(true);
     CHECK_THROWS(InvalidArgument, "the tensor was deallocated", gone.to_device(device.get()));
     CHECK_THROWS(InvalidArgument, "the tensor was deallocated", gone.cpu());

@@ -50,7 +50,7 @@ class Words(NamedTuple):
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """ATen name without namespace and overload -> the op on `Words`, narrow tensors and numbers."""
 
-_MOVES = (_MOVES_AND_SUMS - {"neg", "sum", "mean", "cumsum"}) | set(
+_MOVES = (_MOVES_AND_SUMS - set("neg sum mean cumsum".split())) | set(
     "where masked_fill slice_scatter select_scatter scatter index_put index_fill index_copy embedding copy".split()
 )
 _CASTS = ("to", "_to_copy", "type_as")

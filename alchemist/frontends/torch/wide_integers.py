@@ -179,7 +179,7 @@ def _may_grow(node: fx.Node, large: set[fx.Node], cheap: bool) -> bool:
     operands = [inner.meta.get("val") for inner in node.all_input_nodes]
     tensors = [operand for operand in operands if isinstance(operand, torch.Tensor)]
     name = _name(node)
-    if name in ("sum", "cumsum") and all(torch.iinfo(t.dtype).bits <= 16 if t.dtype != torch.bool else True for t in tensors if not t.dtype.is_floating_point):
+    if name.endswith("sum") and all(torch.iinfo(t.dtype).bits <= 16 if t.dtype != torch.bool else True for t in tensors if not t.dtype.is_floating_point):
         return any(t.numel() > _SHORT_SUM for t in tensors)
     numbers = [leaf for leaf in pytree.tree_leaves((node.args, dict(node.kwargs))) if isinstance(leaf, int)]
     extra = name not in ("slice", "expand", "view") and any(not -HIGHEST - 1 <= number <= HIGHEST for number in numbers)
