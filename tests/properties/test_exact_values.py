@@ -307,7 +307,20 @@ def test_jax() -> None:
         unsigned = u // 7, u % 1001, u >> 3, jnp.sort(u, 1), u.astype(jnp.int32), jnp.argmin(u, 1), u > u[0, 0]
         top = jnp.uint32(3_000_000_000)
         unsigned = *unsigned, u > top, u <= top, jnp.maximum(u, top), jnp.clip(u, 7, top), u // top, u % top
-        return a // b, a % b, jax.lax.div(a, b), a @ b.T, jnp.argmin(a, 1), jnp.sort(a, 1), a[b[0] % 4], jnp.take(a.reshape(-1), b % 24), *windows, *unsigned
+        reached = (a > 0) @ (b.T > 20), (a > 0)[0] @ (b > 20)[0]
+        return (
+            *reached,
+            a // b,
+            a % b,
+            jax.lax.div(a, b),
+            a @ b.T,
+            jnp.argmin(a, 1),
+            jnp.sort(a, 1),
+            a[b[0] % 4],
+            jnp.take(a.reshape(-1), b % 24),
+            *windows,
+            *unsigned,
+        )
 
     check(forward, a, b, u, capturing=capture_jax)
 

@@ -31,7 +31,8 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if lhs.const is not None and rhs.const is not None and math.prod(shape) <= FOLD_LIMIT // 64:
         return _fold_dot(c, lhs, rhs, (lhs_batch, rhs_batch, lhs_k, rhs_k), shape, of)
     if lhs.of != rhs.of or not of.startswith(("f", "bf")):
-        lhs, rhs = c.e.typecast(lhs, of), c.e.typecast(rhs, of)
+        summed = "i32" if of == "i1" else of  # a sum of booleans is true where any product is
+        lhs, rhs = c.e.typecast(lhs, summed), c.e.typecast(rhs, summed)
     lhs_free = [i for i in range(len(lhs.shape)) if i not in lhs_batch and i not in lhs_k]
     rhs_free = [i for i in range(len(rhs.shape)) if i not in rhs_batch and i not in rhs_k]
     batch = [lhs.shape[i] for i in lhs_batch]
