@@ -50,6 +50,12 @@ def test_words_are_int64(case: Case) -> None:
     assert torch.equal(joined(FUNCTIONS[name](*map(words, arguments), **named)), want(*arguments, **named))
 
 
+def test_sums_into_places_and_padding() -> None:
+    index = COUNTS % 25
+    assert torch.equal(joined(FUNCTIONS["scatter_add"](split(A), 1, index, split(B))), A.scatter_add(1, index, B))
+    assert torch.equal(joined(FUNCTIONS["constant_pad_nd"](split(A), [1, 2], -3)), torch.constant_pad_nd(A, [1, 2], -3))
+
+
 def test_order_keeps_equal_values_in_place() -> None:
     values, places = torch.sort(A % 5 << 40, dim=1, descending=True, stable=True)
     found, order = FUNCTIONS["sort"](split(A % 5 << 40), 1, True)

@@ -235,6 +235,7 @@ WIDE: list[Callable[..., Any]] = [
     lambda a, b: ((a * b) >> 16) & 255, lambda a, b: (a * b).amax(1) % 2, lambda a, b: (b * 2654435761) % 1024, lambda a, b: (a * b).clamp(0, 5), lambda a, b: (a * b).argsort(1),
     lambda a, b: ((a * b) % (b + 3)).sign(), lambda a, b: (a * b).cumsum(0).to(torch.int32), lambda a, b: (a << 33 | b).sort(1).values >> 32, lambda a, b: (a * b).max(1).indices,
     lambda a, b: (a * b).abs().sum() % 100, lambda a, b: torch.maximum(a * b, b * b)[:, 0] % 64,
+    lambda a, b: F.pad(a * b, (1, 2)) % 1009, lambda a, b: (a * b).masked_fill(a > 0, 0.0) % 1009, lambda a, b: torch.where(a > 0, a * b, 0.5), lambda a, b: a * b > 1e10,
     lambda a, b: (a * b).scatter(1, torch.tensor([[0, 2]] * 4), 0).sum(1) % 97, lambda a, b: torch.index_put(a * b, (torch.tensor([1, 2]),), b[:2])[:, 1] % 64,
 ]  # fmt: skip
 

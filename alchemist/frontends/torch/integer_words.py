@@ -58,10 +58,15 @@ _VALUES = ("self", "tensors", "src", "source", "value", "values", "other", "weig
 """How ATen names the operands of `_MOVES` that hold values, not places."""
 
 
-def function_of(op: Any, name: str) -> Callable[..., Any] | None:
-    """The op on `Words`, None if there is none. name: the ATen name without namespace and overload ("mul")."""
+def function_of(op: Any, name: str, gives_integers: bool = True) -> Callable[..., Any] | None:
+    """The op on `Words`, None if there is none.
+
+    name: the ATen name without namespace and overload ("mul"). gives_integers: whether its results are int64, so that numbers like 0.0 among the
+    operands are integers; else operands of a float are floats too.
+    """
     if name in FUNCTIONS:
-        return lambda *args, **kwargs: _promoted(op, args, kwargs) if name not in _CASTS and _has_float(args) else FUNCTIONS[name](*args, **kwargs)
+        floats = not gives_integers and name not in _CASTS
+        return lambda *args, **kwargs: _promoted(op, args, kwargs) if floats and _has_float(args) else FUNCTIONS[name](*args, **kwargs)
     if name not in _MOVES:
         return None
     places = [place for place, argument in enumerate(op._schema.arguments) if argument.name in _VALUES]
@@ -72,7 +77,7 @@ def function_of(op: Any, name: str) -> Callable[..., Any] | None:
     def move(*args: Any, **kwargs: Any) -> Any:
         if kwargs.get("reduce") or (name == "index_put" and (kwargs.get("accumulate") or args[3:4] == (True,))):
             raise Unsupported("sums into places")
-        if _has_float([args[place] for place in places if place < len(args)]):
+        if not gives_integers and _has_float([args[place] for place in places if place < len(args)]):
             return _promoted(op, args, kwargs)
         operands = tuple(wide(value) if place in places else value for place, value in enumerate(args))
         if name == "copy":
@@ -108,6 +113,8 @@ def as_words(value: Any) -> Words:
             return _from_float(torch.trunc(value.to(torch.float32)))
         low = value.to(torch.int32)
         return Words(low, torch.zeros_like(low) if value.dtype in (torch.bool, torch.uint8) else low.lt(0).to(torch.int32).neg())
+    if int(value) != value:
+        raise Unsupported(f"{value} among integers beyond 32 bits")
     return Words(_signed(int(value)), _signed(int(value) >> 32))
 
 
@@ -433,6 +440,18 @@ def _cumsum(a: Any, dim: int, *, dtype: Any = None) -> Any:
     a = as_words(a)
     total = _carried(lambda part: part.cumsum(dim, dtype=torch.int32), a, a.low.shape[dim])
     return to_float(total).to(dtype) if dtype is not None and dtype.is_floating_point else total
+
+
+@_function("scatter_add")
+def _scatter_add(a: Any, dim: int, index: torch.Tensor, src: Any) -> Words:
+    a, src = as_words(a), as_words(src)
+    added = _carried(lambda part: torch.zeros_like(a.low).scatter_add(dim, index, part), src, src.low.shape[dim])
+    return _add(a, added)
+
+
+@_function("constant_pad_nd")
+def _pad(a: Any, pad: Sequence[int], value: Any = 0) -> Words:
+    return Words(*(torch.constant_pad_nd(word, list(pad), number) for word, number in zip(as_words(a), as_words(value), strict=True)))
 
 
 @_function("mean")

@@ -193,8 +193,9 @@ class Lowering(Emitter):
     def _in_parts(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op on complex numbers, or on integers beyond 32 bits: its graph on the two parts of each value."""
         wide = not is_complex((node.meta.get("val"), *(leaf for leaf in flatten((args, kwargs)) if not isinstance(leaf, Words))))
-        functions = integer_words if wide else complex_numbers
-        function = functions.function_of(node.target, functional_name(target).split(".")[1])
+        name = functional_name(target).split(".")[1]
+        whole = any(isinstance(out, torch.Tensor) and out.dtype == torch.int64 for out in flatten(node.meta.get("val")))
+        function = integer_words.function_of(node.target, name, whole) if wide else complex_numbers.function_of(node.target, name)
         try:
             if function is None:
                 return self._joined(node, self._expand(self._trace(node, functional_name(target), args, kwargs), args, kwargs))
