@@ -223,6 +223,8 @@ def test_rare_integers() -> None:
 def test_outputs_beyond_32_bits_are_refused() -> None:
     found = judged(capture, lambda a, b: ((a << 33) | b).sort(1).values, (_draw(1, 9, 2, 6), _draw(0, 99, 2, 6)), 0.0)
     assert found.kind == "refused" and "test_exact_values.py" in found.text and "int64" in found.text
+    found = judged(capture, lambda a: ((a * a) % 7, (a.double() * a.double() * 3).long() % 7), (_draw(2**24, 2**26, 2, 6),), 0.0)
+    assert found.kind == "refused" and "beyond 32 bits" in found.text, found
 
 
 HASHES: list[Callable[..., Any]] = [

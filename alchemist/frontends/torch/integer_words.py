@@ -7,6 +7,7 @@ on real and imaginary parts. Words are int32 and wrap. Formulas: H. S. Warren, H
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -53,7 +54,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _MOVES = (_MOVES_AND_SUMS - set("neg sum mean cumsum".split())) | set(
     "where masked_fill slice_scatter select_scatter scatter index_put index_fill index_copy embedding copy".split()
 )
-_CASTS = ("to", "_to_copy", "type_as")
+CASTS = ("to", "_to_copy", "type_as")
 _VALUES = ("self", "tensors", "src", "source", "value", "values", "other", "weight")
 """How ATen names the operands of `_MOVES` that hold values, not places."""
 
@@ -65,7 +66,7 @@ def function_of(op: Any, name: str, gives_integers: bool = True) -> Callable[...
     operands are integers; else operands of a float are floats too.
     """
     if name in FUNCTIONS:
-        floats = not gives_integers and name not in _CASTS
+        floats = not gives_integers and name not in CASTS
         return lambda *args, **kwargs: _promoted(op, args, kwargs) if floats and _has_float(args) else FUNCTIONS[name](*args, **kwargs)
     if name not in _MOVES:
         return None
@@ -133,42 +134,22 @@ def _signed(number: int) -> int:
     return ((number + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def _plus(a: Word, b: Word) -> Word:
-    if isinstance(a, int):
-        a, b = b, a
-    if isinstance(b, int):
-        return _signed(a + b) if isinstance(a, int) else a if b == 0 else a + b
-    return a + b
+def _on_words(op: Callable[[Any, Any], Any], neutral: int, absorbing: int | None = None) -> Callable[[Word, Word], Word]:
+    """A commutative op on two words. neutral: the number that leaves the other word as it is. absorbing: the number that is the result itself."""
+
+    def call(a: Word, b: Word) -> Word:
+        a, b = (b, a) if isinstance(a, int) else (a, b)
+        if isinstance(a, int):
+            return _signed(op(a, b))
+        if isinstance(b, int) and b in (neutral, absorbing):
+            return a if b == neutral else b
+        return op(a, b)
+
+    return call
 
 
-def _times(a: Word, b: Word) -> Word:
-    if isinstance(a, int):
-        a, b = b, a
-    if isinstance(b, int):
-        return _signed(a * b) if isinstance(a, int) else 0 if b == 0 else a if b == 1 else a * b
-    return a * b
-
-
-def _and(a: Word, b: Word) -> Word:
-    if isinstance(a, int):
-        a, b = b, a
-    if isinstance(b, int):
-        return a & b if isinstance(a, int) else 0 if b == 0 else a if b == -1 else a & b
-    return a & b
-
-
-def _or(a: Word, b: Word) -> Word:
-    if isinstance(a, int):
-        a, b = b, a
-    if isinstance(b, int):
-        return a | b if isinstance(a, int) else a if b == 0 else -1 if b == -1 else a | b
-    return a | b
-
-
-def _xor(a: Word, b: Word) -> Word:
-    if isinstance(a, int):
-        a, b = b, a
-    return a if isinstance(b, int) and b == 0 else a ^ b
+_plus, _times = _on_words(operator.add, 0), _on_words(operator.mul, 1, 0)
+_and, _or, _xor = _on_words(operator.and_, -1, 0), _on_words(operator.or_, 0, -1), _on_words(operator.xor, 0)
 
 
 def _shifted(a: Word, count: int) -> Word:
@@ -182,7 +163,7 @@ def _shifted(a: Word, count: int) -> Word:
 
 def _below(a: Word, b: Word) -> Any:
     """a < b without sign."""
-    return (_xor(a, _SIGN) if isinstance(a, int) else a ^ _SIGN) < (_xor(b, _SIGN) if isinstance(b, int) else b ^ _SIGN)
+    return _xor(a, _SIGN) < _xor(b, _SIGN)
 
 
 def _number(condition: Any) -> Word:

@@ -59,7 +59,7 @@ def traced_in_parts(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
-    """The same nested tuples, lists and dicts with changed leaves; a pair is a leaf unless `change` is told its parts."""
+    """Applies `change` to each leaf of nested tuples, lists and dicts. A pair is one leaf; a pair of places is two."""
     if isinstance(part, PAIRS) and isinstance(part[0], _Place):
         return type(part)(*map(change, part))
     if isinstance(part, (tuple, list)) and not isinstance(part, (torch.Size, _Place, *PAIRS)):

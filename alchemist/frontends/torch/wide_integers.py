@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from alchemist.errors import FrontendError
 from alchemist.frontends.torch.aliasing import mutated_argument
 from alchemist.frontends.torch.emitter import SHAPE_ONLY
+from alchemist.frontends.torch.integer_words import CASTS
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
 from alchemist.frontends.wide_values import BESIDE, EXPECTED, HIGHEST, HINT
 
@@ -158,6 +159,8 @@ def wide_nodes(graph_module: fx.GraphModule, values: Sequence[Any]) -> frozenset
     if not found & set(suspects):
         return frozenset()
     found = _beyond_in(graph_module, values, set(nodes)) - large
+    if any(_name(node) in CASTS and any(_is_float64(inner) for inner in node.all_input_nodes) for node in found):
+        return frozenset()  # the device's float32 lacks their last digits: refused when the model runs
     if any(mutated_argument(node) is not None for node in found):  # other names of what they write to read it too
         return frozenset(found)
     needed: set[fx.Node] = set()
@@ -169,6 +172,11 @@ def wide_nodes(graph_module: fx.GraphModule, values: Sequence[Any]) -> frozenset
 
 def _has_floats(node: fx.Node) -> bool:
     return any(isinstance(val, torch.Tensor) and val.is_floating_point() for val in pytree.tree_leaves(node.meta.get("val")))
+
+
+def _is_float64(node: fx.Node) -> bool:
+    val = node.meta.get("val")
+    return isinstance(val, torch.Tensor) and val.dtype == torch.float64
 
 
 def _may_grow(node: fx.Node, large: set[fx.Node], cheap: bool) -> bool:
